@@ -32,7 +32,17 @@ import {
   type RolloutSettings,
 } from '../reconcile/index.ts';
 import type { Rest } from '../rest/index.ts';
-import { type Client, EventRecorder, type Logger, Manager, type ManagerOptions, type Runnable, silentLogger, startTelemetry, type TelemetrySettings } from '../runtime/index.ts';
+import {
+  type Client,
+  EventRecorder,
+  type Logger,
+  Manager,
+  type ManagerOptions,
+  type Runnable,
+  silentLogger,
+  startTelemetry,
+  type TelemetrySettings,
+} from '../runtime/index.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { RolloutsOptions } from './rollouts.ts';

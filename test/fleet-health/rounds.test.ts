@@ -16,7 +16,15 @@ import {
 } from '../../src/api/index.ts';
 import { type Fleet, FleetError, healthChecker, type Snapshot } from '../../src/fleet/index.ts';
 import { addOperatorHealth, DEGRADED, type HealthRounds } from '../../src/reconcile/index.ts';
-import { type Client, type Condition, connect, type EventInput, getCondition, loadKubeconfig, Manager } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  connect,
+  type EventInput,
+  getCondition,
+  loadKubeconfig,
+  Manager,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 import {

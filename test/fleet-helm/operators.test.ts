@@ -11,7 +11,14 @@ import {
 import { ensureAssets } from '../../src/controlplane/index.ts';
 import { type DefinitionStore, openCharts, openDefinitionStore } from '../../src/fleet/index.ts';
 import { addOperatorReconciler } from '../../src/reconcile/index.ts';
-import { type Client, type Condition, connect, getCondition, loadKubeconfig, Manager } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  connect,
+  getCondition,
+  loadKubeconfig,
+  Manager,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 import { type ChartRepository, operatorFrom, packChart, serveRepository } from '../support/operator-charts.ts';

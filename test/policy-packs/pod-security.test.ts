@@ -4,7 +4,14 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AdmissionRequest, Json, World } from '../../src/policy/index.ts';
-import { ApiError, type Client, connect, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  connect,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { readPack, violated } from './support/packs.ts';

@@ -1,6 +1,17 @@
 /** Certificates in the Secrets and Leases of a real API server, and their rotation under load. The long run is `npm run soak -- certificates`. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Authority, type AuthorityOptions, type Client, clusterStore, connect, isNotFound, type KubernetesObject, loadKubeconfig, type Resource, startAuthority } from '../../src/runtime/index.ts';
+import {
+  type Authority,
+  type AuthorityOptions,
+  type Client,
+  clusterStore,
+  connect,
+  isNotFound,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+  startAuthority,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { run } from '../soak/certificates.ts';
 import { sharedCluster, startControlPlane } from '../support/cluster.ts';

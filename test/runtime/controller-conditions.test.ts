@@ -1,6 +1,15 @@
 /** Conditions by server-side apply: each manager owns its own, and what is the same already is not written. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applyConditions, type Client, type Condition, connect, isConflict, type KubernetesObject, loadKubeconfig, type UnknownObject } from '../../src/runtime/index.ts';
+import {
+  applyConditions,
+  type Client,
+  type Condition,
+  connect,
+  isConflict,
+  type KubernetesObject,
+  loadKubeconfig,
+  type UnknownObject,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 

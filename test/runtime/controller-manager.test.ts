@@ -1,6 +1,15 @@
 /** The manager: what starts and stops when, and what it makes of a lost lease. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Client, connect, controllerManagedBy, FenceError, isNotFound, loadKubeconfig, Manager, type Runnable } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  controllerManagedBy,
+  FenceError,
+  isNotFound,
+  loadKubeconfig,
+  Manager,
+  type Runnable,
+} from '../../src/runtime/index.ts';
 import { type Lease, leases } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';

@@ -1,7 +1,22 @@
 /** Small real controllers on the real API server: ConfigMaps labelled `source` each own a copy of themselves. */
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { addFinalizer, type Client, connect, controllerManagedBy, controllerReference, finalize, formatKey, isConflict, type KubernetesObject, labelled, loadKubeconfig, Manager, type Reconcile, TerminalError } from '../../src/runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  connect,
+  controllerManagedBy,
+  controllerReference,
+  finalize,
+  formatKey,
+  isConflict,
+  type KubernetesObject,
+  labelled,
+  loadKubeconfig,
+  Manager,
+  type Reconcile,
+  TerminalError,
+} from '../../src/runtime/index.ts';
 import { eventually, reconcileOnce } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 

@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../src/controlplane/index.ts';
-import { ApiError, type Client, type ClusterConfig, connect, isTooManyRequests, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  type ClusterConfig,
+  connect,
+  isTooManyRequests,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { churn, configMaps, createNamespace, type Follower, follow, persistently } from './support/churn.ts';
 import { startHttpProxy, startTcpProxy } from './support/fault-proxy.ts';

@@ -1,6 +1,18 @@
 /** Leader election and its fence, on the real API server and with real processes. The long run is `npm run soak -- leader`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, type Fence, FenceError, fenced, isAlreadyExists, isNotFound, type KubernetesObject, keyOf, LeaderElection, loadKubeconfig } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  type Fence,
+  FenceError,
+  fenced,
+  isAlreadyExists,
+  isNotFound,
+  type KubernetesObject,
+  keyOf,
+  LeaderElection,
+  loadKubeconfig,
+} from '../../src/runtime/index.ts';
 import { type Lease, leases } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { run } from '../soak/leader.ts';

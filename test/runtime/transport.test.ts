@@ -4,7 +4,21 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueAuthority, issueLeaf } from '../../src/runtime/certificates/issue.ts';
-import { ApiError, type Client, type ClusterConfig, ConnectionError, connect, fenced, isAlreadyExists, isConflict, isForbidden, isNotFound, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  type ClusterConfig,
+  ConnectionError,
+  connect,
+  fenced,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { type ConfigMap, configMaps } from './support/churn.ts';
 

@@ -12,7 +12,15 @@ import type { TLSSocket } from 'node:tls';
 import { parse } from 'yaml';
 import { database as databaseKind } from '../../src/api/index.ts';
 import { startControlPlane } from '../../src/controlplane/index.ts';
-import { ApiError, type Client, connect, isNotFound, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  connect,
+  isNotFound,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { lineFrom, ProcessGroup, startTestProcess, type TestProcess } from '../support/test-process.ts';
 

@@ -18,7 +18,14 @@ import {
   secretKeyStore,
   startStatusApi,
 } from '../../src/broker/index.ts';
-import { type Client, connect, loadKubeconfig, Reflector, silentLogger, type UnknownObject } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  loadKubeconfig,
+  Reflector,
+  silentLogger,
+  type UnknownObject,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { installKinds } from '../api/support/installed.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';

@@ -11,7 +11,15 @@ import { parseAllDocuments } from 'yaml';
 import { ensureAssets, fluxCrdsBeside, renderProgress } from '../../src/controlplane/index.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
 import { manageProcess, type ProcessHandle, portWasTaken } from '../../src/controlplane/process.ts';
-import { type Client, type Condition, connect, isAlreadyExists, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  connect,
+  isAlreadyExists,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import type { GitRepository } from './git-server.ts';
 

@@ -2,7 +2,18 @@
  * A `Client` over objects in memory, for unit tests of what watches and writes: lists in pages, watches, discovery, and a log of
  * every call. What a real API server does with an object (schemas, admission, conflicts) is shown on a real one.
  */
-import { ApiError, apiVersionOf, type Client, ConnectionError, formatKey, type ListOptions, type ObjectKey, type Resource, type UnknownObject, type WatchEvent } from '../../src/runtime/index.ts';
+import {
+  ApiError,
+  apiVersionOf,
+  type Client,
+  ConnectionError,
+  formatKey,
+  type ListOptions,
+  type ObjectKey,
+  type Resource,
+  type UnknownObject,
+  type WatchEvent,
+} from '../../src/runtime/index.ts';
 import type { WatchOptions } from '../../src/runtime/internal.ts';
 
 export interface MemoryCluster {

@@ -7,7 +7,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ScopeEntry } from '../../policy/internal.ts';
-import { type Client, ConfigError, isAlreadyExists, isConflict, isNotFound, Reflector, type Resource } from '../../runtime/index.ts';
+import {
+  type Client,
+  ConfigError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  Reflector,
+  type Resource,
+} from '../../runtime/index.ts';
 import { type Bundle, discover, type ResourceMapping, resourceMapping } from '../../runtime/internal.ts';
 import {
   addressOf,

@@ -5,7 +5,14 @@
  * Schemas are kept as text and parsed on demand: a cluster may have hundreds of definitions of half a megabyte each.
  */
 import { combineSchemas, crdSchemas, kubernetesSchemas, type SchemaSource } from '../../policy/index.ts';
-import { type Client, type Logger, Reflector, type Resource, systemClock, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Logger,
+  Reflector,
+  type Resource,
+  systemClock,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import {
   type DefinitionLike,
   discover,

@@ -1,6 +1,13 @@
 /** Looks up Teams and Applications for the gates: in the caches, and on the API server if a cache may be stale. */
 import { application, type Team, team } from '../../api/index.ts';
-import { type Client, isNotFound, type ObjectKey, type Reflector, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  isNotFound,
+  type ObjectKey,
+  type Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type OwnerLookup, ownerOf, type ReadOwner } from '../gates/ownership/owner-chain.ts';
 
 interface OwnerCaches {

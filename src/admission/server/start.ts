@@ -6,7 +6,19 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
-import { type Authority, type CertificateSource, type Client, ConfigError, clusterStore, directoryStore, type Logger, memoryStore, serveHttps, silentLogger, startAuthority } from '../../runtime/index.ts';
+import {
+  type Authority,
+  type CertificateSource,
+  type Client,
+  ConfigError,
+  clusterStore,
+  directoryStore,
+  type Logger,
+  memoryStore,
+  serveHttps,
+  silentLogger,
+  startAuthority,
+} from '../../runtime/index.ts';
 import type { CertificateLives, ResourceMapping } from '../../runtime/internal.ts';
 import { type Configurations, webhookConfigurations } from '../configuration/apply.ts';
 import type { WebhookTarget } from '../configuration/build.ts';

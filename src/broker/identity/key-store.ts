@@ -5,7 +5,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Client, ConfigError, isAlreadyExists, isConflict, isNotFound, type KubernetesObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  ConfigError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+} from '../../runtime/index.ts';
 import { coreSecrets as secrets } from '../../runtime/internal.ts';
 
 interface StoredDocument {

@@ -21,7 +21,14 @@ import {
   sealKubeconfig,
   writeKubeconfig,
 } from '../../fleet/index.ts';
-import { type Client, type ClusterConfig, isAlreadyExists, isForbidden, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  loadKubeconfig,
+} from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { type WhereFlags, withManagement } from '../common/management.ts';

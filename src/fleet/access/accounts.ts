@@ -4,7 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
-import { type Client, eachObject, isNotFound, type KubernetesObject, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  eachObject,
+  isNotFound,
+  type KubernetesObject,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { liveReader, resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { installerRights, type SnapshotOutline } from './installer-rights.ts';

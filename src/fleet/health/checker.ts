@@ -1,5 +1,13 @@
 /** Checks the health of an operator on a cluster: its pods, webhooks and custom resources. */
-import { ApiError, type Client, type Clock, ConnectionError, noTracer, systemClock, type Tracer } from '../../runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  type Clock,
+  ConnectionError,
+  noTracer,
+  systemClock,
+  type Tracer,
+} from '../../runtime/index.ts';
 import type { HealthChecker, HealthReport, PartHealth, WorkContext } from '../contract.ts';
 import { type ClusterObjects, freshObjects } from './objects.ts';
 import { type Finding, finding, worst } from './part.ts';

@@ -4,7 +4,19 @@
  * Kinds with many objects are watched from then on, as far as the connection limit allows (over HTTP/1.1 a watch is a
  * connection), so later rounds read memory. Other kinds are listed with one short request each.
  */
-import { ApiError, apiVersionOf, type Client, type Clock, ConnectionError, eachObject, type KubernetesObject, type ObjectKey, Reflector, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import {
+  ApiError,
+  apiVersionOf,
+  type Client,
+  type Clock,
+  ConnectionError,
+  eachObject,
+  type KubernetesObject,
+  type ObjectKey,
+  Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type ClusterObjects, groupPods } from './objects.ts';
 import { pods } from './resources.ts';
 import type { Semaphore, WatchBudget } from './semaphore.ts';

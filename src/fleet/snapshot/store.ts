@@ -5,7 +5,16 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { type Client, type Clock, eachObject, isAlreadyExists, isConflict, isNotFound, type KubernetesObject, systemClock } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  eachObject,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  systemClock,
+} from '../../runtime/index.ts';
 import { coreSecrets as secrets } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 

@@ -1,5 +1,14 @@
 import { deployableKinds, type Kind, TEAM_LABEL } from '../../api/index.ts';
-import { type Client, type Condition, controllerManagedBy, type EventRecorder, type KubernetesObject, type Manager, type ObjectKey, type ReadonlyStore } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  controllerManagedBy,
+  type EventRecorder,
+  type KubernetesObject,
+  type Manager,
+  type ObjectKey,
+  type ReadonlyStore,
+} from '../../runtime/index.ts';
 import { type Binding, type OwnedObject, ownedKinds } from '../platform/ownership.ts';
 import { kubernetesSecrets, namespaces } from '../platform/resources.ts';
 import { applyStatus, conditionOf } from '../platform/status.ts';

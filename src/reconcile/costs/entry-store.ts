@@ -5,7 +5,13 @@
  * lose nothing.
  */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
-import { type Client, isAlreadyExists, isConflict, type KubernetesObject, type ObjectMeta } from '../../runtime/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  type KubernetesObject,
+  type ObjectMeta,
+} from '../../runtime/index.ts';
 import { configMaps } from '../platform/resources.ts';
 
 export interface CostConfigMap extends KubernetesObject {

@@ -4,7 +4,14 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Approval, type ApprovalOutcome, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
-import { type Condition, controllerManagedBy, type DesiredCondition, generationChanged, type Manager, mergeConditions } from '../../runtime/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  generationChanged,
+  type Manager,
+  mergeConditions,
+} from '../../runtime/index.ts';
 
 type Status = NonNullable<Approval['status']>;
 

@@ -17,7 +17,20 @@ import {
   revisionLabelOf,
   revisionName,
 } from '../../api/index.ts';
-import { type Client, type Clock, FenceError, isAlreadyExists, isNotFound, type Logger, type Manager, Reflector, type Resource, type Runnable, type UnknownObject, Workqueue } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  FenceError,
+  isAlreadyExists,
+  isNotFound,
+  type Logger,
+  type Manager,
+  Reflector,
+  type Resource,
+  type Runnable,
+  type UnknownObject,
+  Workqueue,
+} from '../../runtime/index.ts';
 
 export interface RevisionOptions {
   /** Revisions to keep per definition; 0 keeps none. */

@@ -13,7 +13,15 @@ import {
   RESOURCE_UID_LABEL,
   type StatusReport,
 } from '../../broker/index.ts';
-import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type KubernetesObject, type ObjectKey } from '../../runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  type ObjectKey,
+} from '../../runtime/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
 import type { Deployable, DeployableStatus } from './deployable.ts';
 

@@ -26,7 +26,20 @@ import type {
   UsageEvent,
   VerifiedBroker,
 } from '../../broker/index.ts';
-import { annotationsChanged, anyOf, type Clock, type Controller, controllerManagedBy, type EventRecorder, generationChanged, type KubernetesObject, keyOf, type Manager, type ObjectKey, type Predicate } from '../../runtime/index.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  type Clock,
+  type Controller,
+  controllerManagedBy,
+  type EventRecorder,
+  generationChanged,
+  type KubernetesObject,
+  keyOf,
+  type Manager,
+  type ObjectKey,
+  type Predicate,
+} from '../../runtime/index.ts';
 import {
   allOwned,
   cachedOwnership,

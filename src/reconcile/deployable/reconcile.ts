@@ -4,7 +4,17 @@
  */
 import { CLEANUP_FINALIZER, type Kind } from '../../api/index.ts';
 import { type Dispatcher, parseDeploymentId, type RequestEvent } from '../../broker/index.ts';
-import { addFinalizer, type Clock, type EventRecorder, isConflict, keyOf, type ObjectKey, type ReconcileContext, type Result, removeFinalizer } from '../../runtime/index.ts';
+import {
+  addFinalizer,
+  type Clock,
+  type EventRecorder,
+  isConflict,
+  keyOf,
+  type ObjectKey,
+  type ReconcileContext,
+  type Result,
+  removeFinalizer,
+} from '../../runtime/index.ts';
 import type { Breakers } from './breakers.ts';
 import type { BrokerFacts, Deployable, Facts, Note, OutboxEntry, Settings, Step } from './deployable.ts';
 import type { Latest } from './latest.ts';

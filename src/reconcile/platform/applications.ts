@@ -12,7 +12,16 @@ import {
   type Team,
   team,
 } from '../../api/index.ts';
-import { addFinalizer, controllerManagedBy, type EventRecorder, generationChanged, hasFinalizer, type Manager, type ObjectKey, removeFinalizer } from '../../runtime/index.ts';
+import {
+  addFinalizer,
+  controllerManagedBy,
+  type EventRecorder,
+  generationChanged,
+  hasFinalizer,
+  type Manager,
+  type ObjectKey,
+  removeFinalizer,
+} from '../../runtime/index.ts';
 import type { CostConfigMap } from '../costs/entry-store.ts';
 import { readSettled } from '../costs/settled.ts';
 import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';

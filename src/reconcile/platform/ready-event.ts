@@ -1,5 +1,11 @@
 /** Events for changes of the `Ready` condition, for users who watch events instead of objects. */
-import { type Condition, type DesiredCondition, type EventRecorder, getCondition, type KubernetesObject } from '../../runtime/index.ts';
+import {
+  type Condition,
+  type DesiredCondition,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+} from '../../runtime/index.ts';
 
 type WithConditions = KubernetesObject & { status?: { conditions?: readonly object[] } };
 

@@ -1,6 +1,14 @@
 /** Writes a status by server-side apply: only the fields of this field manager, and only on change. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Client, type Condition, type DesiredCondition, getCondition, type KubernetesObject, mergeConditions, type Resource } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  type DesiredCondition,
+  getCondition,
+  type KubernetesObject,
+  mergeConditions,
+  type Resource,
+} from '../../runtime/index.ts';
 
 export const fieldManager = 'kidp-platform';
 

@@ -1,6 +1,15 @@
 /** The DeploymentTarget controller: whether a target can be deployed to, and how many resources use it. */
 import { type Broker, broker, type DeploymentTarget, deployableKinds, deploymentTarget } from '../../api/index.ts';
-import { type Condition, controllerManagedBy, type DesiredCondition, type EventRecorder, getCondition, type KubernetesObject, type Manager, type Predicate } from '../../runtime/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+  type Manager,
+  type Predicate,
+} from '../../runtime/index.ts';
 import { brokerIndex } from './brokers.ts';
 import type { OwnedObject } from './ownership.ts';
 import { recordReadyEvent } from './ready-event.ts';

@@ -13,7 +13,16 @@ import {
   type Team,
   team,
 } from '../../api/index.ts';
-import { type Client, controllerManagedBy, generationChanged, isConflict, type KubernetesObject, type Manager, type Predicate, type Resource } from '../../runtime/index.ts';
+import {
+  type Client,
+  controllerManagedBy,
+  generationChanged,
+  isConflict,
+  type KubernetesObject,
+  type Manager,
+  type Predicate,
+  type Resource,
+} from '../../runtime/index.ts';
 import {
   allOwned,
   cachedOwnership,

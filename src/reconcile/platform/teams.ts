@@ -13,7 +13,25 @@ import {
   type Team,
   team,
 } from '../../api/index.ts';
-import { ApiError, addFinalizer, type Client, controllerManagedBy, type DesiredCondition, type EventRecorder, generationChanged, hasFinalizer, isNotFound, type KubernetesObject, keyOf, type Manager, type Mapper, type ObjectKey, type Reader, type Resource, removeFinalizer } from '../../runtime/index.ts';
+import {
+  ApiError,
+  addFinalizer,
+  type Client,
+  controllerManagedBy,
+  type DesiredCondition,
+  type EventRecorder,
+  generationChanged,
+  hasFinalizer,
+  isNotFound,
+  type KubernetesObject,
+  keyOf,
+  type Manager,
+  type Mapper,
+  type ObjectKey,
+  type Reader,
+  type Resource,
+  removeFinalizer,
+} from '../../runtime/index.ts';
 import type { Selection } from '../../runtime/internal.ts';
 import type { CostConfigMap } from '../costs/entry-store.ts';
 import { type Refusal, refusalOf } from './namespace-claim.ts';

@@ -8,7 +8,15 @@ import {
   type PolicyModel,
   readException,
 } from '../../policy/index.ts';
-import { type Condition, controllerManagedBy, type DesiredCondition, generationChanged, keyOf, type Manager, mergeConditions } from '../../runtime/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  generationChanged,
+  keyOf,
+  type Manager,
+  mergeConditions,
+} from '../../runtime/index.ts';
 import type { PolicyView } from './view.ts';
 
 type Status = NonNullable<PolicyException['status']>;

@@ -13,7 +13,19 @@ import {
   typeCheckPolicy,
 } from '../../policy/index.ts';
 import type { PolicyState } from '../../policy/internal.ts';
-import { annotationsChanged, type Controller, controllerManagedBy, generationChanged, keyOf, type Manager, type ObjectKey, type ReconcileContext, type Resource, type Result, type UnknownObject } from '../../runtime/index.ts';
+import {
+  annotationsChanged,
+  type Controller,
+  controllerManagedBy,
+  generationChanged,
+  keyOf,
+  type Manager,
+  type ObjectKey,
+  type ReconcileContext,
+  type Resource,
+  type Result,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type Lease, leases } from '../../runtime/internal.ts';
 import { type Configurations, uncovered } from './coverage.ts';
 import { addExceptionReconciler } from './exceptions.ts';

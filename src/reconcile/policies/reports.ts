@@ -5,7 +5,17 @@
  * Only changed reports are written, and a finding keeps the time when it was first seen.
  */
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type Client, eachObject, isForbidden, isNotFound, type KubernetesObject, type Logger, type ObjectKey, keyOf as objectKeyOf } from '../../runtime/index.ts';
+import {
+  apiVersionOf,
+  type Client,
+  eachObject,
+  isForbidden,
+  isNotFound,
+  type KubernetesObject,
+  type Logger,
+  type ObjectKey,
+  keyOf as objectKeyOf,
+} from '../../runtime/index.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import { type Counts, type Finding, identityOf } from './ledger.ts';
 import { type ReportApi, type ReportKinds, reportKinds } from './report-kinds.ts';

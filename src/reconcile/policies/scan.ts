@@ -14,7 +14,15 @@ import {
   type World,
 } from '../../policy/index.ts';
 import { nextTransition, scheduleStateAt, storedTypes } from '../../policy/internal.ts';
-import { type Client, type Clock, eachObject, isGone, type Logger, systemClock, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  eachObject,
+  isGone,
+  type Logger,
+  systemClock,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type ResourceMapping, type ServedResource, sleep } from '../../runtime/internal.ts';
 import { Ledger } from './ledger.ts';
 import { Meter } from './meter.ts';

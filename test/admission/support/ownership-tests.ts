@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { webhookConfigurations } from '../../../src/admission/configuration/apply.ts';
 import { type Admission, startAdmission } from '../../../src/admission/index.ts';
 import { database as databaseKind } from '../../../src/api/index.ts';
-import { type Client, isNotFound, type KubernetesObject, type Logger, silentLogger } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  isNotFound,
+  type KubernetesObject,
+  type Logger,
+  silentLogger,
+} from '../../../src/runtime/index.ts';
 import { issueAuthority } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { configurations, type Platform } from './platform.ts';

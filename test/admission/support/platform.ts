@@ -1,6 +1,13 @@
 /** A control plane of one's own with the kinds of the platform in it: webhook configurations would catch the objects of every other test. */
 import { crdFor, kinds, policy as policyKind } from '../../../src/api/index.ts';
-import { type Client, connect, type KubernetesObject, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   type CommandResult,

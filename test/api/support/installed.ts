@@ -3,7 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { kindNamed, kinds } from '../../../src/api/index.ts';
-import { type Client, connect, type KubernetesObject, loadKubeconfig, type Resource } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  type KubernetesObject,
+  loadKubeconfig,
+  type Resource,
+} from '../../../src/runtime/index.ts';
 import { type Cluster, sharedCluster } from '../../support/cluster.ts';
 
 export const crdFolder = join(import.meta.dirname, '..', '..', '..', 'manifests', 'crds');

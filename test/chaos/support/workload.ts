@@ -5,7 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kind, kindNamed } from '../../../src/api/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import { ApiError, type Client, ConnectionError, isAlreadyExists, isConflict, isNotFound } from '../../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  ConnectionError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+} from '../../../src/runtime/index.ts';
 import type { Random } from './random.ts';
 import { CLUSTER_BROKER, KAFKA_BROKER, NAMESPACE } from './stage.ts';
 

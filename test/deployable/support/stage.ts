@@ -13,7 +13,15 @@ import {
   statusEvent,
 } from '../../../src/broker/index.ts';
 import { addDeployableReconcilers, type Deployable, type DeployableOptions } from '../../../src/reconcile/index.ts';
-import { type Client, type Condition, type EventInput, getCondition, type Logger, Manager, silentLogger } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  type EventInput,
+  getCondition,
+  type Logger,
+  Manager,
+  silentLogger,
+} from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 
 /** A machine that does much else at the same time. */

@@ -30,7 +30,18 @@ import { addNamespaces } from '../../../src/cli/up/starter-policies.ts';
 import type { DispatchOptions } from '../../../src/platform/index.ts';
 import { type Cleanup, createCleanup, type Platform, startPlatform } from '../../../src/platform/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import { type Client, type ClusterConfig, type Condition, connect, getCondition, isNotFound, type Logger, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  type Condition,
+  connect,
+  getCondition,
+  isNotFound,
+  type Logger,
+  loadKubeconfig,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { events } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane, uniqueName } from '../../support/cluster.ts';

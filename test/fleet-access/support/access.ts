@@ -3,7 +3,13 @@ import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cluster as clusterKind } from '../../../src/api/index.ts';
 import { type ClusterAccess, FleetError, openFleet, type Snapshot } from '../../../src/fleet/index.ts';
-import { type Client, isForbidden, type Resource, systemClock, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  isForbidden,
+  type Resource,
+  systemClock,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../../support/cluster.ts';
 import { type Management, patient, type RunningReconciler, systemNamespace, type TestKeys } from './setup.ts';

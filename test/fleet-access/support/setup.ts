@@ -20,7 +20,17 @@ import {
   sealKubeconfig,
 } from '../../../src/fleet/index.ts';
 import { addClusterReconciler, type ClusterReconcilerOptions } from '../../../src/reconcile/index.ts';
-import { type Client, type Condition, connect, type EventInput, getCondition, type Logger, loadKubeconfig, Manager, type Resource } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  connect,
+  type EventInput,
+  getCondition,
+  type Logger,
+  loadKubeconfig,
+  Manager,
+  type Resource,
+} from '../../../src/runtime/index.ts';
 import { coreSecrets, type LogFields } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../../support/cluster.ts';

@@ -14,7 +14,14 @@ import {
   type SnapshotStore,
   type Switcher,
 } from '../../../src/fleet/index.ts';
-import { type Client, connect, isNotFound, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  isNotFound,
+  loadKubeconfig,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { sharedCluster } from '../../support/cluster.ts';
 import {
   type ChartRepository,

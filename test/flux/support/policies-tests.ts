@@ -13,7 +13,13 @@ import {
   TEAM_LABEL,
   team,
 } from '../../../src/api/index.ts';
-import { addFinalizer, type Client, isNotFound, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  isNotFound,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type PolicyPlane, patient, policyObject } from '../../live-policies/support/platform.ts';
 import type { Flux } from '../../support/flux.ts';

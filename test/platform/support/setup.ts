@@ -2,7 +2,17 @@
 import { join } from 'node:path';
 import { kindNamed, type Team } from '../../../src/api/index.ts';
 import { addPlatformReconcilers, type PlatformReconcilers } from '../../../src/reconcile/index.ts';
-import { ApiError, type Client, type Condition, EventRecorder, getCondition, type KubernetesObject, Manager, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  type Condition,
+  EventRecorder,
+  getCondition,
+  type KubernetesObject,
+  Manager,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { events } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type Platform, platformNamespace, startPlatform } from '../../admission/support/platform.ts';

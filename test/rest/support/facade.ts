@@ -11,7 +11,15 @@ import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { parseAllDocuments } from 'yaml';
 import { keysFromFile, newKeySet, openCharts, openDefinitionStore } from '../../../src/fleet/index.ts';
 import { type Rest, type RestOptions, startRest } from '../../../src/rest/index.ts';
-import { type Client, type ClusterConfig, connect, type KubernetesObject, type Logger, loadKubeconfig, type Resource } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  connect,
+  type KubernetesObject,
+  type Logger,
+  loadKubeconfig,
+  type Resource,
+} from '../../../src/runtime/index.ts';
 import type { LogFields } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { uniqueName } from '../../support/cluster.ts';

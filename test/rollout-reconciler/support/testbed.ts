@@ -28,7 +28,15 @@ import {
   type Switcher,
 } from '../../../src/fleet/index.ts';
 import { addRolloutReconciler, defaultRolloutSettings, type RolloutSettings } from '../../../src/reconcile/index.ts';
-import { ApiError, type Client, type EventInput, isNotFound, Manager, type Tracer, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  type EventInput,
+  isNotFound,
+  Manager,
+  type Tracer,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { childTraceparent, newTraceparent } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 

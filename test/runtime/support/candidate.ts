@@ -6,7 +6,15 @@
  * Once its lease is lost it goes on trying to write for a while: what it may write then is nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, FenceError, fenced, type KubernetesObject, keyOf, LeaderElection, loadKubeconfig } from '../../../src/runtime/index.ts';
+import {
+  connect,
+  FenceError,
+  fenced,
+  type KubernetesObject,
+  keyOf,
+  LeaderElection,
+  loadKubeconfig,
+} from '../../../src/runtime/index.ts';
 
 const [kubeconfig = '', namespace = '', identity = '', timing = '{}', pause = '0'] = process.argv.slice(2);
 const pauseMilliseconds = Number(pause);

@@ -3,7 +3,15 @@
  * happened in between, at the end the two must agree with what the API server has.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, isAlreadyExists, isNotFound, type KubernetesObject, Reflector, type ReflectorOptions, type Resource } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  type KubernetesObject,
+  Reflector,
+  type ReflectorOptions,
+  type Resource,
+} from '../../../src/runtime/index.ts';
 
 export interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;

@@ -1,5 +1,14 @@
 /** The things that a broker has made, as they are in the cluster now: kept up to date, found by the object they were made for. */
-import { type Client, formatKey, isNotFound, type KubernetesObject, keyOf, Reflector, type Resource, type UnknownObject } from '../../../runtime/index.ts';
+import {
+  type Client,
+  formatKey,
+  isNotFound,
+  type KubernetesObject,
+  keyOf,
+  Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../../runtime/index.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import { managedResources, pods } from './resources.ts';
 

@@ -3,7 +3,14 @@
  * records in a namespace of the same cluster. The instance that holds a Lease does the work; its writes are fenced, so that an
  * instance that was suspended cannot overwrite its successor.
  */
-import { type Client, fenced, isAlreadyExists, LeaderElection, type Logger, type UnknownObject } from '../../../runtime/index.ts';
+import {
+  type Client,
+  fenced,
+  isAlreadyExists,
+  LeaderElection,
+  type Logger,
+  type UnknownObject,
+} from '../../../runtime/index.ts';
 import type { Credentials, Leadership, Provider, ProviderState, RecordStore, Removal } from '../provider.ts';
 import type { DeploymentRecord, Report } from '../record.ts';
 import { adopt } from './adoption.ts';

@@ -3,7 +3,14 @@
  * succeed only over the record it was computed from, whichever instance writes.
  */
 import { createHash } from 'node:crypto';
-import { type Client, isAlreadyExists, isConflict, isNotFound, type KubernetesObject, Reflector } from '../../../runtime/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  Reflector,
+} from '../../../runtime/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../deployment-id.ts';
 import type { RecordStore, StoredRecord } from '../provider.ts';
 import { type DeploymentRecord, handedOver } from '../record.ts';

@@ -8,7 +8,15 @@ import {
   operator as operatorKind,
 } from '../../../api/index.ts';
 import { type Charts, type DefinitionStore, FleetError } from '../../../fleet/index.ts';
-import { controllerManagedBy, type DesiredCondition, type EventRecorder, generationChanged, type Manager, type ReconcileContext, type UnknownObject } from '../../../runtime/index.ts';
+import {
+  controllerManagedBy,
+  type DesiredCondition,
+  type EventRecorder,
+  generationChanged,
+  type Manager,
+  type ReconcileContext,
+  type UnknownObject,
+} from '../../../runtime/index.ts';
 import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { BY_OPERATOR, byOperator } from '../by-operator.ts';

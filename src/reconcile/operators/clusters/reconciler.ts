@@ -11,7 +11,18 @@ import {
   sealedSecretName,
   sealedSecretSelector,
 } from '../../../fleet/index.ts';
-import { addFinalizer, type Client, controllerManagedBy, type EventRecorder, finalize, generationChanged, hasFinalizer, isConflict, type Manager, type ObjectKey } from '../../../runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  controllerManagedBy,
+  type EventRecorder,
+  finalize,
+  generationChanged,
+  hasFinalizer,
+  isConflict,
+  type Manager,
+  type ObjectKey,
+} from '../../../runtime/index.ts';
 import { coreSecrets } from '../../../runtime/internal.ts';
 import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';

@@ -13,7 +13,15 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../../api/index.ts';
-import { applyConditions, type Condition, controllerManagedBy, type DesiredCondition, getCondition, type KubernetesObject, type Manager } from '../../../runtime/index.ts';
+import {
+  applyConditions,
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  getCondition,
+  type KubernetesObject,
+  type Manager,
+} from '../../../runtime/index.ts';
 
 export const DEGRADED = 'Degraded';
 /** The reason if no more clusters fail than spec.maxFailures allows: nothing is rolled back. */

@@ -25,7 +25,15 @@ import {
   thresholdsOf,
   WatchBudget,
 } from '../../../fleet/index.ts';
-import { ApiError, type Client, ConnectionError, type EventRecorder, isConflict, isNotFound, type Manager } from '../../../runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  ConnectionError,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type Manager,
+} from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { type CheckResult, installationStatus, toTimestamp } from './installation-status.ts';

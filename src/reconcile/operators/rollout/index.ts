@@ -23,7 +23,23 @@ import {
   operatorInstallation,
 } from '../../../api/index.ts';
 import type { Charts, Fleet, HealthChecker, Installer, SnapshotStore, Switcher } from '../../../fleet/index.ts';
-import { type Clock, type Condition, type Controller, controllerManagedBy, type EventRecorder, getCondition, type KubernetesObject, keyOf, type Logger, type Manager, noTracer, type ObjectKey, type Predicate, type Resource, type Tracer } from '../../../runtime/index.ts';
+import {
+  type Clock,
+  type Condition,
+  type Controller,
+  controllerManagedBy,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+  keyOf,
+  type Logger,
+  type Manager,
+  noTracer,
+  type ObjectKey,
+  type Predicate,
+  type Resource,
+  type Tracer,
+} from '../../../runtime/index.ts';
 import { Latest } from '../../deployable/latest.ts';
 import { defaultRolloutSettings, type RolloutSettings } from '../settings.ts';
 import { ClusterSteps } from './act/cluster-steps.ts';

@@ -4,7 +4,22 @@
  */
 import { operatorDeployment, REQUESTED_BY_ANNOTATION, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import type { WorkContext } from '../../../fleet/index.ts';
-import { addFinalizer, type Client, type Clock, type Condition, type EventRecorder, isConflict, isNotFound, type Logger, mergeConditions, type ObjectKey, type ReconcileContext, type Result, removeFinalizer, type Tracer } from '../../../runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  type Clock,
+  type Condition,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type Logger,
+  mergeConditions,
+  type ObjectKey,
+  type ReconcileContext,
+  type Result,
+  removeFinalizer,
+  type Tracer,
+} from '../../../runtime/index.ts';
 import type { Latest } from '../../deployable/latest.ts';
 import type { RolloutSettings } from '../settings.ts';
 import type { ClusterSteps, ClusterTarget } from './act/cluster-steps.ts';

@@ -1,7 +1,14 @@
 /** Removes the kept sides of blue-green deployments when their retention period is over (docs/requirements.md, 002: 24 hours by default). */
 import { type OperatorInstallation, operatorInstallation } from '../../../../api/index.ts';
 import { type Fleet, FleetError, type Installer, type SnapshotStore, type Switcher } from '../../../../fleet/index.ts';
-import { type Client, type Clock, controllerManagedBy, isNotFound, type Manager, type Result } from '../../../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  controllerManagedBy,
+  isNotFound,
+  type Manager,
+  type Result,
+} from '../../../../runtime/index.ts';
 import { toMilliseconds } from '../rollout.ts';
 import { type KeptSide, keptSides } from '../store/installations.ts';
 import type { RolloutLeases } from '../store/leases.ts';

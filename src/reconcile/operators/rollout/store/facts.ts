@@ -10,7 +10,13 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../../../api/index.ts';
-import { type Condition, getCondition, type KubernetesObject, type ReadonlyStore, type Resource } from '../../../../runtime/index.ts';
+import {
+  type Condition,
+  getCondition,
+  type KubernetesObject,
+  type ReadonlyStore,
+  type Resource,
+} from '../../../../runtime/index.ts';
 import type { Latest } from '../../../deployable/latest.ts';
 import type { RolloutSettings } from '../../settings.ts';
 import { matchesRequest } from '../decide/approvals.ts';

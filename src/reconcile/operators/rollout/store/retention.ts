@@ -10,7 +10,15 @@ import {
   operatorInstallation,
 } from '../../../../api/index.ts';
 import type { SnapshotStore } from '../../../../fleet/index.ts';
-import { type Client, type Clock, eachObject, isNotFound, type Logger, type Resource, type Runnable } from '../../../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  eachObject,
+  isNotFound,
+  type Logger,
+  type Resource,
+  type Runnable,
+} from '../../../../runtime/index.ts';
 import { sleep } from '../../../../runtime/internal.ts';
 import { isFinished, type Rollout, toMilliseconds } from '../rollout.ts';
 import type { RolloutLeases } from './leases.ts';
