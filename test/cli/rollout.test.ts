@@ -111,7 +111,7 @@ test('a rollout is listed, told of, and said things to', async () => {
 
   expect((await kidp('rollout', 'pause', name)).code).toBe(0);
   expect((await specOf(name)).paused).toBe(true);
-  expect((await kidp('rollout', 'resume', name)).out).toContain('it goes on');
+  expect((await kidp('rollout', 'resume', name)).out).toContain('resumed');
   expect((await specOf(name)).paused).toBeUndefined();
   expect((await kidp('rollout', 'promote', name)).code).toBe(0);
   expect((await specOf(name)).promote).toBe(1);

@@ -139,7 +139,7 @@ test('who may not do the work is told what is missing, in one sentence', async (
   const run = serve(['--kubeconfig', kubeconfig, '--service', 'kidp', '--port', String(await freePort())]);
   expect(await run.ended).toBe(2);
   expect(run.errors()).toMatch(
-    /^kidp: The user of context .* may not get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system; .*configmaps in kidp-system\. .*manifests\/install.*\n$/,
+    /^kidp: The user of context .* is not allowed to get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system; .*configmaps in kidp-system\. .*manifests\/install.*\n$/,
   );
 });
 

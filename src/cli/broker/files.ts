@@ -25,7 +25,7 @@ export function readFields(file: string, what: string): Record<string, unknown> 
   throw new InputError('file', `${what}: ${file} must hold an object.`);
 }
 
-/** An address, asked anew as keys rotate; or a file, read each time. */
+/** The keys behind a URL, fetched again when they rotate, or in a file, read each time. */
 export function platformKeys({ platformKeys: from, platformCa }: BrokerFlags): KeySetAddress | (() => object) {
   if (/^https?:\/\//.test(from)) {
     return { url: from, ...(platformCa === undefined ? {} : { caBundle: readText(platformCa, '--platform-ca') }) };
@@ -37,7 +37,7 @@ export function platformKeys({ platformKeys: from, platformCa }: BrokerFlags): K
 export function kafkaTls({ kafkaCa, kafkaCert, kafkaKey }: KafkaFlags): (() => KafkaTls) | undefined {
   if (kafkaCa === undefined && kafkaCert === undefined && kafkaKey === undefined) return undefined;
   if (kafkaCa === undefined || kafkaCert === undefined || kafkaKey === undefined) {
-    throw new InputError('kafka-tls', 'give --kafka-ca, --kafka-cert and --kafka-key together, or none of them.');
+    throw new InputError('kafka-tls', 'set --kafka-ca, --kafka-cert and --kafka-key together, or none of them.');
   }
   return () => ({
     ca: readText(kafkaCa, '--kafka-ca'),
@@ -51,7 +51,7 @@ const lookAgainMilliseconds = 30_000;
 export function servingCertificate({ tlsCert, tlsKey }: BrokerFlags): ServingCertificate | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) {
-    throw new InputError('tls', 'give --tls-cert and --tls-key together, or neither.');
+    throw new InputError('tls', 'set --tls-cert and --tls-key together, or neither.');
   }
   const read = () => ({ certificate: readText(tlsCert, '--tls-cert'), key: readText(tlsKey, '--tls-key') });
   let current = read();

@@ -1,4 +1,4 @@
-/** `kidp broker kubernetes` and `kidp broker kafka`: a reference broker, until it is told to stop. */
+/** `kidp broker kubernetes` and `kidp broker kafka`: run a reference broker until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import {
@@ -61,10 +61,7 @@ export async function runKubernetesBroker(flags: KubernetesBrokerFlags): Promise
 
 export async function runKafkaBroker(flags: KafkaBrokerFlags): Promise<number> {
   if (flags.keys === undefined) {
-    throw new InputError(
-      'keys',
-      'say with --keys FILE where the keys of the broker are kept; instances share the file.',
-    );
+    throw new InputError('keys', '--keys FILE is required: it holds the keys of the broker; instances share the file.');
   }
   const log = logOnStandardOutput(flags.logLevel);
   const tls = kafkaTls(flags);
@@ -90,7 +87,7 @@ async function runBroker(
   if (flags.kafka === undefined && flags.statusUrl === undefined) {
     throw new InputError(
       'channel',
-      'say how reports reach the platform: --kafka HOST:PORT,… or --status-url URL, or both.',
+      'set how reports reach the platform: --kafka HOST:PORT,… or --status-url URL, or both.',
     );
   }
   const { name } = flags;
@@ -109,7 +106,7 @@ async function runBroker(
       try {
         const broker = await startBroker({ ...settings, provider: await open(keys), keys, registry, log });
         log.info('serving', { broker: name, url: broker.url });
-        const ended = broker.ended.catch((error: unknown) => log.warn('beginning anew', { error }));
+        const ended = broker.ended.catch((error: unknown) => log.warn('broker ended; restarting', { error }));
         await Promise.race([stopped, ended]);
         await broker.stop();
       } catch (error) {

@@ -8,7 +8,7 @@ import type { VerifyFlags } from './options.ts';
 export async function verify(url: string, flags: VerifyFlags, { out, err }: BrokerStreams): Promise<number> {
   const parsed = URL.parse(url);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new InputError('url', `"${url}" is no address of a broker: give http(s)://HOST:PORT.`);
+    throw new InputError('url', `"${url}" is not the address of a broker: want http(s)://HOST:PORT.`);
   }
   const isText = flags.output === 'text';
   const results = await verifyBroker({
@@ -47,7 +47,7 @@ function line({ id, title, result, message }: CheckResult): string {
 function listenAddress(text: string): { host: string; port: number } {
   const [, host, port] = /^(.+):([0-9]{1,5})$/.exec(text) ?? [];
   if (host === undefined || Number(port) > 65_535) {
-    throw new InputError('listen', `--listen is "${text}": give HOST:PORT, with port 0 for any free one.`);
+    throw new InputError('listen', `--listen is "${text}": want HOST:PORT, with port 0 for any free one.`);
   }
   return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }

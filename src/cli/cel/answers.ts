@@ -4,7 +4,7 @@
  * Values are JSON. What JSON has no form for: a timestamp, a duration, a quantity, an IP … is the text that `string()`
  * or its library gives it; bytes are base64; a uint is a number like an int; an int64 keeps all its digits; a double
  * keeps a fraction (`1.0`), or is "NaN", "Infinity" or "-Infinity"; an optional is its value or null; a type is its
- * name; keys of a map are texts. With `-o json`, `type` beside the value tells them apart.
+ * name; keys of a map are texts. With `-o json`, `type` beside the value distinguishes them.
  */
 import {
   CelError,

@@ -3,7 +3,7 @@
 /** Resolves when `text` has been taken; false when the reader has gone (`| head`), which is no failure of ours. */
 export function hand(out: NodeJS.WritableStream, text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    // The promise tells of a failure; without a listener its event would end the process.
+    // The promise rejects on a failure; without a listener, the error event would end the process.
     if (out.listenerCount('error') === 0) out.on('error', () => undefined);
     out.write(text, (error) => {
       if (!error) resolve(true);

@@ -33,7 +33,7 @@ export async function evaluateOne(
   streams: CelStreams,
 ): Promise<number> {
   if (expression === undefined) {
-    throw new InputError('expression', 'there is no expression: give one, or --batch and lines on standard input.');
+    throw new InputError('expression', 'no expression: pass one, or use --batch with lines on standard input.');
   }
   const session = await openSession(options, streams);
   const compiled = session.compile(expression);
@@ -151,4 +151,4 @@ function stepToJson(step: Step, { source }: Compiled): string {
 }
 
 const standardInputTaken = (): InputError =>
-  new InputError('standard-input', 'standard input has the expressions already: give the data in a file.');
+  new InputError('standard-input', 'standard input already carries the expressions: put the data into a file.');

@@ -83,7 +83,7 @@ export class Session {
     return compile(expression, this.environment);
   }
 
-  /** Made anew each time, because an evaluation writes its place into an error. */
+  /** Created for each evaluation, because an evaluation writes its position into an error. */
   values(): Readonly<Record<string, Result>> {
     const values = [...this.#variables].map(([name, { value }]) => [
       name,
@@ -156,7 +156,7 @@ function parseVariable(name: string, text: string): Value {
   }
 }
 
-/** The request as far as the objects tell it; `--var request=…` takes its place. */
+/** The request as far as the objects determine it; `--var request=…` replaces it. */
 function requestFor(object: Value | undefined, oldObject: Value | undefined): Value {
   const subject = object ?? oldObject;
   if (subject === undefined || !isMap(subject)) return null;

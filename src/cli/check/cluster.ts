@@ -1,4 +1,4 @@
-/** What a cluster knows, for `--kubeconfig`: namespaces, params, context, who owns what, the objects as they are, and who may do what. */
+/** Reads from a cluster for `--kubeconfig`: namespaces, params, context, owners, the current objects, and permissions of the user. */
 import { reviewAccess } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import type { decideWithAuthorizer, Json, PolicySet, UserInfo } from '../../policy/index.ts';
@@ -31,7 +31,7 @@ export interface Cluster {
 const AT_ONCE = 16;
 const PAGE = 500;
 
-/** Does something with a cluster, once it has told what it serves. */
+/** Runs a task with a cluster after discovery. */
 export async function withCluster<Answer>(
   kubeconfig: string | undefined,
   task: (cluster: Cluster) => Promise<Answer>,
@@ -54,7 +54,7 @@ class LiveCluster implements Cluster {
     this.client = client;
     this.mapping = mapping;
     this.plurals = new Map(mapping.resources.map(({ group, kind, plural }) => [`${group}/${kind}`, plural]));
-    if (failed.length > 0) this.notes.push(`the cluster does not tell its kinds of ${failed.join(', ')}`);
+    if (failed.length > 0) this.notes.push(`discovery failed for ${failed.join(', ')}`);
   }
 
   async read(set: PolicySet, objects: readonly LocatedObject[]): Promise<void> {
@@ -89,7 +89,7 @@ class LiveCluster implements Cluster {
   async #readKind(key: string, group: string, version: string, kind: string): Promise<void> {
     const resource = this.mapping.byKind(group, kind, version);
     if (resource === undefined) {
-      this.notes.push(`the cluster has no ${key}: rules that read it are not judged`);
+      this.notes.push(`the cluster has no ${key}: rules that read it are not evaluated`);
       return;
     }
     const found: Json[] = [];
@@ -98,7 +98,7 @@ class LiveCluster implements Cluster {
       this.live.set(key, found);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 403) throw error;
-      this.notes.push(`this user may not list ${resource.plural}: rules that read them are not judged`);
+      this.notes.push(`this user is not allowed to list ${resource.plural}: rules that read them are not evaluated`);
     }
   }
 
@@ -112,7 +112,7 @@ class LiveCluster implements Cluster {
       this.before.set(identityOf(object), await this.client.get<UnknownObject>(resource, key));
     } catch (error) {
       if (error instanceof ApiError && error.status === 403) {
-        this.notes.push(`this user may not read ${resource.plural}: ${name} is judged as if it were new`);
+        this.notes.push(`this user is not allowed to read ${resource.plural}: ${name} is evaluated as new`);
       } else if (!isNotFound(error)) throw error;
     }
   }

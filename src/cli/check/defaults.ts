@@ -53,7 +53,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   'stringData',
 ]);
 
-/** As JSON is read into Kubernetes' own types. Custom resources whose schema nobody has told hardly ever may be null, so they are read alike. */
+/** Reads JSON as Kubernetes' built-in types do. Custom resources without a known schema are read alike, because their fields are rarely nullable. */
 function withoutNulls(value: unknown, ofTexts = false): unknown {
   if (Array.isArray(value)) {
     return changedOrSame(
@@ -73,7 +73,7 @@ function withoutNulls(value: unknown, ofTexts = false): unknown {
   return made ?? value;
 }
 
-/** Of a custom resource, the same each time; undefined where nobody has told it. */
+/** The cached schema of a custom resource; undefined if it is unknown. */
 export function schemaOf(apiVersion: string, kind: string, schemas: Schemas): SchemaNode | undefined {
   const type = `${apiVersion} ${kind}`;
   return schemas.get(type) ?? ourSchema(type);

@@ -1,6 +1,6 @@
 /**
- * One object through the decision functions of admission, in its order: mutations, the platform's own gates, policies. What only a
- * request could tell and nobody has told stays unknown: rules that hang on it are skipped, never guessed.
+ * Evaluates one object with the decision functions of admission, in its order: mutations, the platform's gates, policies. Request data
+ * that no flag provides stays unknown: rules that depend on it are skipped, never guessed.
  */
 import { GROUP } from '../../api/index.ts';
 import type { AuthorizationAnswer } from '../../cel/index.ts';
@@ -32,16 +32,16 @@ export interface Bench {
   readonly set: PolicySet;
   readonly world: World;
   readonly settings: Settings;
-  /** The objects as they are, by identity; undefined where nobody has said how anything is. */
+  /** The current objects by identity; undefined if no current state was given. */
   readonly before?: ReadonlyMap<string, Json>;
-  /** The platform's own gates, where there is an object for them. */
+  /** The platform's gates, if there is an object for them. */
   readonly platform?: PlatformGates;
-  /** Who answers `authorizer`. */
+  /** Answers `authorizer` checks. */
   readonly ask?: Ask;
-  /** Plurals that files or a cluster have told, by `group/Kind`. */
+  /** Plurals from files or a cluster, by `group/Kind`. */
   readonly plurals: ReadonlyMap<string, string>;
   readonly schemas: Schemas;
-  /** Whether rules that hold shall be told of, too. */
+  /** Whether to include rules that pass. */
   readonly passes: boolean;
 }
 

@@ -13,7 +13,7 @@ export interface PlatformGates {
   /** With what the platform itself would write into the object. */
   mutate(request: AdmissionRequest): Promise<AdmissionRequest>;
   judge(located: LocatedObject, request: AdmissionRequest): Promise<CheckResult[]>;
-  /** The policies that are asked about this request: a Policy is not judged by itself. */
+  /** The policies that are evaluated for this request; a Policy is never evaluated against itself. */
   setFor(request: AdmissionRequest, set: PolicySet): PolicySet;
 }
 
@@ -38,7 +38,7 @@ function mayMatch({ match }: PolicyModel, kind: string): boolean {
 
 /** Loaded only where they are needed. */
 export async function openGates(world: World, { policies }: PolicySet): Promise<PlatformGates> {
-  // To leave one policy out is to index all others anew: only where one of them could be about it.
+  // Excluding a policy re-indexes all others, so it is done only if one of them could match it.
   const areJudged = policies.some(({ model }) => mayMatch(model, 'Policy'));
   const { decide, gates, mutateForPlatform, ownerOf, resolveChain, unknownChain, withoutItself } = await import(
     '../../admission/index.ts'

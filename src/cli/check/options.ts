@@ -54,7 +54,7 @@ export function settingsOf(options: CheckOptions, clock: () => number = Date.now
 export function oneOf<Word extends string>(flag: string, given: string, known: readonly Word[]): Word {
   const found = known.find((word) => word === given);
   if (found !== undefined) return found;
-  throw new InputError('option', `${flag} "${given}" is not known: choose ${list(known)}.`);
+  throw new InputError('option', `${flag} "${given}" is unknown: want ${list(known)}.`);
 }
 
 const list = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
@@ -62,16 +62,16 @@ const list = (words: readonly string[]): string => `${words.slice(0, -1).join(',
 function dateOf(text: string): number {
   const milliseconds = /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(milliseconds)) {
-    throw new InputError('option', `--now "${text}" is no date: write it as 2026-01-31 or 2026-01-31T12:00:00Z.`);
+    throw new InputError('option', `--now "${text}" is not a date: want 2026-01-31 or 2026-01-31T12:00:00Z.`);
   }
   return milliseconds;
 }
 
-/** With the groups that an API server adds by itself. */
+/** Includes the groups that an API server adds automatically. */
 function userOf({ user, group = [] }: CheckOptions): UserInfo | undefined {
   if (user === undefined) {
     if (group.length === 0) return undefined;
-    throw new InputError('option', '--group needs a --user: say who it is that is in it.');
+    throw new InputError('option', '--group requires --user.');
   }
   const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(user) ?? [];
   const own = namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
@@ -88,7 +88,7 @@ function namespaceLabelsOf(words: readonly string[]): Map<string, Record<string,
     if (namespace === undefined || labels.some((label) => label === null)) {
       throw new InputError(
         'option',
-        `--namespace-labels "${word}" cannot be read: write namespace=key=value, and further labels after a comma.`,
+        `--namespace-labels "${word}" is invalid: want namespace=key=value, with further labels after a comma.`,
       );
     }
     const known = all.get(namespace) ?? {};

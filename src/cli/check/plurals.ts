@@ -1,4 +1,4 @@
-/** The plurals that native policies name resources by, as far as files can tell. */
+/** The plurals by which native policies name resources, as far as the files define them. */
 import { GROUP, kindNamed } from '../../api/index.ts';
 import type { Json } from '../../policy/index.ts';
 import { pluralOf } from '../../policy/internal.ts';

@@ -22,7 +22,7 @@ export interface CheckResult {
   readonly policy: string;
   readonly rule: string;
   readonly resource: ResourceReference;
-  /** `fail` is refused at admission; `warn` is let in with a warning or only audited; `error`: the rule could not be evaluated. */
+  /** `fail`: denied at admission. `warn`: admitted with a warning, or only audited. `error`: the rule could not be evaluated. */
   readonly result: Verdict;
   readonly message: string;
   /** Whether admission would refuse the object because of this. */
@@ -84,7 +84,7 @@ function enforcementOf({ result }: RuleResult): Pick<CheckResult, 'enforcement'>
   }
 }
 
-/** Asks for the place only of what has one to tell: that costs a parse of the document. */
+/** Looks up positions only for findings that show one, because it costs a parse of the document. */
 export function referenceOf(located: LocatedObject, field?: string): ResourceReference {
   const { object, file, source } = located;
   const { namespace, name, generateName } = object.metadata;

@@ -24,7 +24,7 @@ import { type Bench, judge } from './evaluate.ts';
 import { concernsGates, openGates } from './gates.ts';
 import { type Inventory, judgesOthers, takeInventory } from './inventory.ts';
 import { type CheckOptions, type Settings, settingsOf } from './options.ts';
-import { format, tellsPasses, tellsProblems } from './output/format.ts';
+import { format, includesPasses, includesProblems } from './output/format.ts';
 import { pluralsOf } from './plurals.ts';
 import { type CheckResult, fails, identityOf, isFinding } from './result.ts';
 import { worldOf } from './world.ts';
@@ -37,7 +37,7 @@ export async function check(options: CheckOptions, streams: Streams): Promise<nu
     progress.step(() => `reading ${file}`),
   );
   if (objects.length === 0 && problems.length === 0) {
-    throw new InputError('nothing', `${options.filename.join(', ')}: there is no Kubernetes object in there.`);
+    throw new InputError('nothing', `${options.filename.join(', ')}: no Kubernetes object found.`);
   }
   const inventory = takeInventory(objects, exceptionsFrom(options));
   const wrong = [...problems, ...inventory.problems];
@@ -49,7 +49,7 @@ export async function check(options: CheckOptions, streams: Streams): Promise<nu
   };
   if (wrong.length > 0) {
     progress.end();
-    if (!tellsProblems(settings.output)) throw inputErrorOf(wrong);
+    if (!includesProblems(settings.output)) throw inputErrorOf(wrong);
     streams.err.write(`${wrong.map(describeProblem).join('\n')}\n`);
     streams.out.write(await format({ ...report, results: [], problems: wrong, colour: false }, settings.output));
     return 2;
@@ -94,7 +94,7 @@ async function judgeWith(question: Question, cluster: Cluster | undefined): Prom
   const before = options.old === undefined ? cluster?.before : byIdentity(await readObjects(options.old, streams.in));
   const benchFor = (set: PolicySet, objects: readonly LocatedObject[], passes: boolean) =>
     openBench({ set, settings, objects, params, passes, cluster, ...(before === undefined ? {} : { before }) });
-  const passes = tellsPasses(settings.output) && !settings.quiet;
+  const passes = includesPasses(settings.output) && !settings.quiet;
   const bench = await benchFor(question.inventory.set, question.objects, passes);
   const results = await judgeEach(question.objects, bench, progress);
   if (options.base === undefined || !results.some(isFinding)) return results;

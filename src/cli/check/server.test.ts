@@ -33,14 +33,14 @@ const status = (message: string, causes: object[] = []) =>
   JSON.stringify({ kind: 'Status', message, details: { causes } });
 
 const rows: { reason: string; answer: Partial<RawResponse>; words: string[] }[] = [
-  { reason: 'let in', answer: {}, words: ['1 pass api-server/: let in by the API server'] },
+  { reason: 'admitted', answer: {}, words: ['1 pass api-server/: admitted by the API server'] },
   {
-    reason: 'let in with a warning',
+    reason: 'admitted with a warning',
     answer: { warnings: ['careful'] },
-    words: ['1 warn api-server/: careful', '1 pass api-server/: let in by the API server'],
+    words: ['1 warn api-server/: careful', '1 pass api-server/: admitted by the API server'],
   },
   {
-    reason: 'our webhook tells policy, rule and field of each',
+    reason: 'our webhook reports policy, rule and field of each',
     answer: {
       status: 403,
       text: status(

@@ -58,12 +58,15 @@ async function ask(located: LocatedObject, { client, mapping }: Cluster): Promis
   );
   const warnings = answer.warnings.map((message) => refusal(located, 'warn', 'api-server', '', message));
   if (answer.status < 400) {
-    return [...warnings, { ...refusal(located, 'pass', 'api-server', '', 'let in by the API server'), denies: false }];
+    return [
+      ...warnings,
+      { ...refusal(located, 'pass', 'api-server', '', 'admitted by the API server'), denies: false },
+    ];
   }
   return [...warnings, ...refusals(located, answer.status, statusOf(answer.text))];
 }
 
-/** A webhook's own causes tell which rule it was; the API server keeps them. */
+/** The causes of a webhook's denial name the rule; the API server passes them on. */
 function refusals(located: LocatedObject, code: number, { message = '', details }: Status): CheckResult[] {
   const [, webhook] = /admission webhook "([^"]+)" denied the request/.exec(message) ?? [];
   const [, native, binding] =

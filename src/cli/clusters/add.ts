@@ -51,7 +51,7 @@ export interface AddFlags extends WhereFlags {
 
 export async function addCluster(name: string, flags: AddFlags, streams: Streams): Promise<number> {
   if (flags.replace !== true && flags.environment === undefined) {
-    throw new InputError('option', 'say with --environment what the cluster is for: Dev, Staging or Production.');
+    throw new InputError('option', '--environment is required: Dev, Staging or Production.');
   }
   const kubeconfig = await usableKubeconfig(name, flags, streams);
   await withManagement(flags, async (client) => {
@@ -132,7 +132,7 @@ async function sealingKeyFor(client: Client, { sealingKey: file, namespace }: Ad
   if (key === undefined) {
     throw new InputError(
       'file',
-      `--sealing-key: ${file} holds no public key, as the ConfigMap kidp-sealing-key has it.`,
+      `--sealing-key: ${file} does not contain a public key in the form of the ConfigMap kidp-sealing-key.`,
     );
   }
   return key;
@@ -175,10 +175,7 @@ async function create(client: Client, name: string, cluster: Cluster, options: {
     await client.create(clusterKind.resource, cluster, { fieldManager, fieldValidation: 'Strict', ...options });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    throw new InputError(
-      'cluster',
-      `the Cluster ${name} is there already: with --replace another kubeconfig is sealed for it.`,
-    );
+    throw new InputError('cluster', `Cluster ${name} already exists: use --replace to replace its kubeconfig.`);
   }
 }
 
@@ -219,7 +216,7 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
 /** Another one each time: who adds clusters needs the right to create Secrets, and none to read, change or delete one. */
 const newSecretName = (name: string): string => `cluster-${name}-${randomBytes(4).toString('hex')}`;
 
-/** Who may not leaves it to the platform, which erases what no Cluster names. */
+/** Without permission to delete it, the platform erases the Secret, because no Cluster names it. */
 async function erase(client: Client, namespace: string, name: string): Promise<void> {
   await client.delete(coreSecrets, { namespace, name }).catch((error: unknown) => {
     if (!isNotFound(error) && !isForbidden(error)) throw error;

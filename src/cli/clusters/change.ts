@@ -14,7 +14,7 @@ export async function removeCluster(name: string, flags: RemoveFlags, streams: S
     const { uid } = metadata;
     await client.delete(clusterKind.resource, { name }, uid === undefined ? {} : { preconditions: { uid } });
     if (!flags.wait) {
-      streams.out.write(`cluster ${name} goes as soon as its credentials are erased\n`);
+      streams.out.write(`cluster ${name} is removed as soon as its credentials are erased\n`);
       return 0;
     }
     const deadline = systemClock.monotonic() + flags.timeout * 1000;
@@ -27,7 +27,7 @@ export async function removeCluster(name: string, flags: RemoveFlags, streams: S
       await sleep(systemClock, 500);
     }
     streams.err.write(
-      `kidp: the Cluster ${name} is still there after ${flags.timeout} s: its credentials are erased by the platform, see whether it runs.\n`,
+      `kidp: Cluster ${name} still exists after ${flags.timeout} s: the platform erases its credentials; check that it runs.\n`,
     );
     return 1;
   });

@@ -74,7 +74,7 @@ export async function clusterStatus(name: string, flags: ListFlags, streams: Str
   return row.ready ? 0 : 1;
 }
 
-/** What is told of a Cluster: never where its credentials are. */
+/** The printed fields of a Cluster, without the reference to its credentials. */
 function rowOf({ metadata, spec, status }: Cluster) {
   const ready = getCondition(status?.conditions as Condition[] | undefined, 'Ready');
   return {

@@ -1,6 +1,6 @@
 /**
- * The same files as they were at a revision of git, for `--base` and `git:REVISION:PATH`: laid out in a directory of their own by an index of their own, so
- * that neither the work tree nor the index of the user is touched.
+ * Files at a git revision, for `--base` and `git:REVISION:PATH`. They are checked out into a temporary directory with a temporary index,
+ * so that neither the work tree nor the index of the user changes.
  */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { InputError } from './failure.ts';
 
 interface BaseFiles {
-  /** The given paths as they were, those that were there. */
+  /** The given paths in the checkout, without those that did not exist. */
   readonly paths: readonly string[];
-  /** Where the root of the repository is laid out. */
+  /** The root of the checkout. */
   readonly tree: string;
   remove(): void;
 }
 
-/** Why git is asked at all: what the user has written, and what to do where there is no git. */
+/** The flag that requires git, and what to do without git. */
 export interface Reason {
   readonly word: string;
   readonly instead: string;
@@ -24,17 +24,17 @@ export interface Reason {
 
 const forBase: Reason = { word: '--base', instead: 'leave --base out' };
 
-/** What lies outside of the repository (and standard input) has no earlier state, and is left out. */
+/** `checkOutBase` skips standard input and paths outside of the repository, which have no earlier state. */
 export function checkOutBase(revision: string, paths: readonly string[], reason = forBase): BaseFiles {
   const git = gitFor(reason);
   const place = ['-C', existing(resolve(paths.find((path) => path !== '-') ?? '.'))];
   const root = git(
     [...place, 'rev-parse', '--show-toplevel'],
-    `the files are in no git repository: check files of one, or ${reason.instead}`,
+    `the files are not in a git repository: check files of one, or ${reason.instead}`,
   ).trim();
   const commit = git(
     [...place, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
-    `git knows no revision "${revision}": fetch it first (in a shallow clone: git fetch --depth=1 origin ${revision}, or fetch-depth: 0 of actions/checkout)`,
+    `unknown git revision "${revision}": fetch it first (in a shallow clone: git fetch --depth=1 origin ${revision}, or fetch-depth: 0 of actions/checkout)`,
   ).trim();
   const directory = mkdtempSync(join(tmpdir(), 'kidp-base-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
@@ -63,7 +63,7 @@ export function wayInRepository(path: string): string | undefined {
   return status === 0 ? insideOf(stdout.trim(), path)[0] : undefined;
 }
 
-/** Those of the files, by their ways from the root of the repository, that git is told to ignore and does not keep. */
+/** Lists which of the files, given relative to the root of the repository, are ignored and not tracked. */
 export function ignoredFiles(directory: string, ways: readonly string[]): ReadonlySet<string> {
   const top = gitIn(directory, ['rev-parse', '--show-toplevel']).stdout.trim();
   if (top === '' || ways.length === 0) return new Set();

@@ -23,7 +23,7 @@ export async function convert(options: ConvertOptions, streams: ConvertStreams):
     { to: options.to, now: Date.now() },
   );
   for (const note of notes) streams.err.write(`${describe(note, located)}\n`);
-  if (objects.length === 0 && notes.length === 0) streams.err.write('there is no policy among these files\n');
+  if (objects.length === 0 && notes.length === 0) streams.err.write('no policy found in these files\n');
   if (options.output === 'json') streams.out.write(`${JSON.stringify(objects, undefined, 2)}\n`);
   else streams.out.write(objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n'));
   const failed = notes.some(({ severity }) => severity === 'error') || (options.strict === true && notes.length > 0);

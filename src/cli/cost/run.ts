@@ -39,7 +39,7 @@ const formats = {
 export async function cost(options: CostOptions, streams: Streams): Promise<number> {
   const month = options.month ?? new Date().toISOString().slice(0, 7);
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) {
-    throw new InputError('option', `--month "${month}" is no month: write it as 2026-01.`);
+    throw new InputError('option', `--month "${month}" is not a month: want 2026-01.`);
   }
   const { kubeconfig, context } = options;
   const where = {
@@ -65,9 +65,7 @@ async function reportOf(
     settled.push(map as unknown as CostConfigMap),
   );
   const damaged = (map: CostConfigMap) => (key: string) =>
-    streams.err.write(
-      `kidp: ConfigMap ${namespace}/${map.metadata.name}: the entry ${key} cannot be read and is left out.\n`,
-    );
+    streams.err.write(`kidp: ConfigMap ${namespace}/${map.metadata.name}: skipped unreadable entry ${key}.\n`);
   const rows = costRows(
     objects,
     settled.flatMap((map) => readSettled(map, damaged(map))),

@@ -37,7 +37,7 @@ function* entries(bytes: Buffer): Generator<{ path: string; content: Buffer }> {
     const name = textAt(header, 0, 100);
     if (name === '' && header.every((byte) => byte === 0)) return;
     const size = Number.parseInt(textAt(header, 124, 12), 8);
-    if (!Number.isInteger(size) || size < 0) throw new Error('it is no tar archive');
+    if (!Number.isInteger(size) || size < 0) throw new Error('not a tar archive');
     const content = bytes.subarray(at + BLOCK, at + BLOCK + size);
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
     const type = textAt(header, 156, 1);

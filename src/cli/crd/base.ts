@@ -49,7 +49,7 @@ export function withoutIgnored(side: Side, paths: readonly string[]): Side {
 }
 
 /**
- * Of directories: what could not be read before either has not become worse, and what could only not be read before is mended.
+ * Of directories: what could not be read before either has not become worse, and what could only not be read before is fixed.
  * Neither the API server has read it, so that nothing can have been stored by it.
  */
 export function withoutKnown(before: Side, now: Side): [Side, Side] {
@@ -57,15 +57,15 @@ export function withoutKnown(before: Side, now: Side): [Side, Side] {
   const isKnown = (problem: FoundProblem) => problem.path !== undefined && known.has(keyOf(problem));
   const still = new Set(now.problems.filter(isKnown).map(keyOf));
   const readable = new Set(now.definitions.map(({ path }) => path));
-  const isMended = ({ path, code }: FoundProblem) => path !== undefined && refused.has(code) && readable.has(path);
-  const mended = before.problems.filter(isMended);
+  const isFixed = ({ path, code }: FoundProblem) => path !== undefined && refused.has(code) && readable.has(path);
+  const fixed = before.problems.filter(isFixed);
   return [
     {
       ...before,
-      problems: before.problems.filter((each) => !isMended(each) && !still.has(keyOf(each))),
+      problems: before.problems.filter((each) => !isFixed(each) && !still.has(keyOf(each))),
       notes: [
         ...before.notes,
-        ...mended.map((each) => ({ ...each, message: `${each.message} What is there now counts as new.` })),
+        ...fixed.map((each) => ({ ...each, message: `${each.message} The current definition counts as new.` })),
       ],
     },
     {

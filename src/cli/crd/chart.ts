@@ -30,7 +30,7 @@ export function chartTexts(chart: string, { flags, problems, note, isNamed }: Ch
     kept = isArchive(chart) ? keptInArchive(chart, chart) : keptIn(chart);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    problems.push({ code: 'chart', file: chart, message: `this chart cannot be read (${reason}): pack it anew.` });
+    problems.push({ code: 'chart', file: chart, message: `this chart cannot be read (${reason}): package it again.` });
     return [];
   }
   const texts = kept.map(({ text }) => text);

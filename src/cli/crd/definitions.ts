@@ -1,4 +1,4 @@
-/** From manifests to definitions that can be compared, each with the places of its fields; what cannot be one is told with its place. */
+/** Turns manifests into definitions that can be compared, with the positions of their fields; invalid ones are reported with their position. */
 import { type Crd, type CrdIssue, readCrd, refusedParts } from '../../crd-compat/index.ts';
 import type { LocatedObject, Place, Problem, SourceDocument } from '../documents/index.ts';
 
@@ -34,7 +34,7 @@ export const acceptDocument =
       code: 'too-large',
       file: document.file,
       ...document.start(),
-      message: `this document has ${megabytes} MB, and the API server takes at most 3 MB: give a smaller one.`,
+      message: `this document has ${megabytes} MB, but the API server accepts at most 3 MB: split it.`,
     };
   };
 

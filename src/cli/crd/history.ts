@@ -22,7 +22,7 @@ interface Entry {
   readonly uid: string;
   readonly digest: string;
   readonly versions: readonly string[];
-  /** Against the revision before; `created` of the first that is kept and of one that was made anew. */
+  /** The verdict against the previous revision; `created` for the first stored one and for a re-created CRD. */
   readonly verdict: ChangeClass | 'created' | 'unreadable';
   readonly changes: string;
   readonly removedAt?: string;
@@ -69,7 +69,7 @@ function judgement(
   if (crd === undefined) return { verdict: 'unreadable', changes: 'it cannot be unpacked' };
   if (before === undefined) return { verdict: 'created', changes: 'the first that is kept' };
   const { verdict, changes } = compareCrds(before.crd, crd, { witnesses: false });
-  if (before.uid !== uid) return { verdict: 'created', changes: `deleted and made anew, ${tallied(changes)}` };
+  if (before.uid !== uid) return { verdict: 'created', changes: `deleted and re-created, ${tallied(changes)}` };
   return { verdict, changes: tallied(changes) };
 }
 

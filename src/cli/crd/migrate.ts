@@ -25,8 +25,8 @@ export async function migrate(old: string, now: string, options: CompareOptions,
   if (plans.length === 0) {
     throw new InputError('nothing', `${old} and ${now} have no definition in common: there is nothing to migrate.`);
   }
-  const told = plans.filter(({ verdict }) => verdict.verdict === 'breaking');
-  streams.out.write(written(told.length === 0 ? plans : told, output));
+  const breaking = plans.filter(({ verdict }) => verdict.verdict === 'breaking');
+  streams.out.write(written(breaking.length === 0 ? plans : breaking, output));
   return 0;
 }
 

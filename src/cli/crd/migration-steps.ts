@@ -35,7 +35,7 @@ function addVersion({ before, after, definition, carries, versions, breaking }: 
       : []),
     versions.length === 0
       ? 'Apply the definition below: nothing is taken away yet.'
-      : `Apply the definition below: it adds ${versions.map(({ to }) => to).join(', ')} beside what is there, and takes nothing away.`,
+      : `Apply the definition below: it adds ${versions.map(({ to }) => to).join(', ')} beside the existing versions, and removes nothing.`,
     ...(moves === '' ? [] : [`Move manifests, controllers and other clients from ${moves}.`]),
     ...(target === undefined || target === stored
       ? []
@@ -46,7 +46,7 @@ function addVersion({ before, after, definition, carries, versions, breaking }: 
         ]),
     ...retired.map(
       (version) =>
-        `Once nobody asks for ${version} any more (\`apiserver_requested_deprecated_apis\` tells), set served: false on it, and remove it a release later.`,
+        `Once no client requests ${version} any more (metric \`apiserver_requested_deprecated_apis\`), set served: false on it, and remove it a release later.`,
     ),
     ...breaking.filter(({ path, kind }) => !path.startsWith('.') && !kind.startsWith('version-')).map(later),
   ];

@@ -140,7 +140,7 @@ function wordsFor({
     case 'map-became-fields':
     case 'preserve-unknown-fields-removed':
       return {
-        up: `keep what ${path} held in an annotation, so that it is not lost on the way back`,
+        up: `keep what ${path} held in an annotation, so that a conversion back does not lose it`,
         down: `put it back from the annotation`,
       };
     case 'type-changed':

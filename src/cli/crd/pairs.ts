@@ -1,6 +1,6 @@
 /**
  * Which definition of one side is which of the other: by name, and where several have a name (examples, overlays, copies in a chart)
- * by where they are. What neither tells is guessed, and told as a riddle.
+ * by path. If neither decides, the pair is guessed and reported as ambiguous.
  */
 import { alike } from '../../crd-compat/internal.ts';
 import type { Problem } from '../documents/index.ts';
@@ -67,7 +67,7 @@ function severalForOne(several: readonly Definition[], single: readonly Definiti
     code: 'two-documents',
     file: second.origin.file,
     ...second.origin.place(''),
-    message: `there are ${several.length} definitions in this file (${names}) and one in ${only.origin.file}: say with --name which of them is meant, or compare directories.`,
+    message: `there are ${several.length} definitions in this file (${names}) and one in ${only.origin.file}: choose one with --name, or compare directories.`,
   };
 }
 
@@ -98,7 +98,7 @@ function pairsNamed(
   // One that is left on either side was moved, and changed on the way.
   if (matching.before.length === 1 && matching.after.length === 1) match(matching, () => true);
   const riddles = guess(matching, after);
-  return { pairs: told(matching.pairs), riddles };
+  return { pairs: distinct(matching.pairs), riddles };
 }
 
 /** Each with the first that is its counterpart. */
@@ -157,8 +157,8 @@ function nearestTo({ path }: Definition, among: readonly Definition[]): Definiti
   );
 }
 
-/** The same change in two files is one; where a name is still there more than once, the file tells them apart. */
-function told(all: readonly Pair[]): Pair[] {
+/** Merges the same change in two files; if a name is still ambiguous, the pairs carry the file. */
+function distinct(all: readonly Pair[]): Pair[] {
   const distinct = new Map<string, Pair>();
   for (const pair of all) {
     const key = JSON.stringify([pair.before, pair.after].map((each) => (each === undefined ? null : specOf(each))));

@@ -110,7 +110,7 @@ describe('in a directory, what is no definition is left alone', () => {
     execFileSync('mkfifo', [join(directory, 'crds/pipe.yaml')]);
     const { code, err, told } = await verdicts();
     expect({ code, told }).toEqual({ code: 0, told: ['safe'] });
-    expect(err).toMatch(/^note: 2 files that mention .* the first: crds\/gone\.yaml: this link leads nowhere/);
+    expect(err).toMatch(/^note: 2 files that mention .* the first: crds\/gone\.yaml: this link is broken/);
   });
 
   test('a file that is named is not', async () => {
@@ -132,7 +132,7 @@ describe('in a directory, what is no definition is left alone', () => {
     write({ 'slip.yaml': widget(1, 'slips') });
     const { code, err, told } = await verdicts();
     expect({ code, told }).toEqual({ code: 0, told: ['slips.example.com safe', 'widgets.example.com safe'] });
-    expect(err).toMatch(/^note: git:HEAD:slip\.yaml: .* What is there now counts as new\.\n$/);
+    expect(err).toMatch(/^note: git:HEAD:slip\.yaml: .* The current definition counts as new\.\n$/);
   });
 });
 
@@ -206,7 +206,7 @@ describe('a tree without definitions', () => {
     expect(await check()).toEqual({
       code: 0,
       out: '0 definitions compared, 0 changed: 0 breaking, 0 risky, 0 safe\n',
-      err: expect.stringMatching(/^note: .*: there is no CustomResourceDefinition in there\.\n$/),
+      err: expect.stringMatching(/^note: .*: no CustomResourceDefinition found\.\n$/),
     });
     expect(await check('-o', 'json')).toMatchObject({ code: 0, out: '[]\n' });
     expect(await check('-o', 'markdown')).toMatchObject({ code: 0, out: expect.stringContaining('safe') });

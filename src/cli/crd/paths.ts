@@ -20,7 +20,7 @@ export interface PathOptions {
   readonly prefixOf?: (path: string) => string;
 }
 
-/** With the path of what it is about, where that was found in a directory. */
+/** A problem with the path of its file, if that was found in a directory. */
 export interface FoundProblem extends Problem {
   readonly path?: string;
 }
@@ -153,7 +153,7 @@ function demandDefinition(
       file,
       line: 1,
       column: 1,
-      message: 'there is no CustomResourceDefinition in there.',
+      message: 'no CustomResourceDefinition found.',
     });
   } else problems.push({ code: 'not-a-crd', file: first.file, ...first.place('kind'), message: notADefinition(first) });
 }
@@ -178,7 +178,7 @@ export function twice({ name, origin }: Definition, other: Definition): Problem 
     code: 'twice',
     file: origin.file,
     ...origin.place('metadata.name'),
-    message: `${name} is in ${other.origin.file}:${line} already: keep one of the two documents.`,
+    message: `${name} is already defined in ${other.origin.file}:${line}: keep one of the two documents.`,
   };
 }
 

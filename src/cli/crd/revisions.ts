@@ -38,7 +38,7 @@ export async function revisionsOf(client: Client, name: string): Promise<readonl
     if (!isNotFound(error)) throw error;
     throw new InputError(
       'no-revisions',
-      'this cluster keeps no CRDRevisions: install the platform there (kubectl apply -k manifests/install).',
+      'this cluster has no CRDRevisions: install the platform there (kubectl apply -k manifests/install).',
     );
   }
   return found
@@ -52,7 +52,7 @@ export async function definitionAt(client: Client, word: string): Promise<Defini
   if (name === undefined) {
     throw new InputError(
       'option',
-      `"${word}" cannot be read: write revision:NAME@NUMBER, as kidp crd history tells them.`,
+      `"${word}" is not a revision: want revision:NAME@NUMBER, as listed by kidp crd history.`,
     );
   }
   const all = await revisionsOf(client, name);

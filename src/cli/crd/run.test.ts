@@ -46,8 +46,8 @@ describe('bad input is told with its place, and is exit code 2', () => {
       text: 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n',
       err: /bad\.yaml:2:1: this is a Pod/,
     },
-    { reason: 'nothing', text: '# nothing\n', err: /bad\.yaml:1:1: there is no CustomResourceDefinition/ },
-    { reason: 'no object', text: '- 1\n', err: /bad\.yaml:1:1: this is no Kubernetes object/ },
+    { reason: 'nothing', text: '# nothing\n', err: /bad\.yaml:1:1: no CustomResourceDefinition/ },
+    { reason: 'no object', text: '- 1\n', err: /bad\.yaml:1:1: not a Kubernetes object/ },
     {
       reason: 'v1beta1',
       text: widget(1).replace('k8s.io/v1', 'k8s.io/v1beta1'),
@@ -56,7 +56,7 @@ describe('bad input is told with its place, and is exit code 2', () => {
     {
       reason: 'the same definition twice',
       text: `${widget(1)}---\n${widget(2)}`,
-      err: /bad\.yaml:23:12: widgets\.example\.com is in .*bad\.yaml:1 already/,
+      err: /bad\.yaml:23:12: widgets\.example\.com is already defined in .*bad\.yaml:1/,
     },
     {
       reason: 'two where one is expected',
@@ -74,7 +74,7 @@ describe('bad input is told with its place, and is exit code 2', () => {
       err: /bad\.yaml:14:\d+: .*\$ref/,
     },
     { reason: '150 levels', text: levels(150), err: /bad\.yaml:14:\d+: .*nested more than/ },
-    { reason: '1,000 levels', text: levels(1000), err: /bad\.yaml:14:\d+: .*nested/ },
+    { reason: '1,000 levels', text: levels(1000), err: /bad\.yaml:14:\d+: .*Nested/ },
     { reason: 'YAML that does not parse', text: 'a: [1\nb: 2\n', err: /bad\.yaml:2:\d+: .*YAML/ },
     {
       reason: 'a key that comes twice',
@@ -129,11 +129,11 @@ describe('bad input is told with its place, and is exit code 2', () => {
   });
 
   test.each([
-    { reason: 'no such file', words: ['diff', 'none.yaml', 'good.yaml'], err: /none\.yaml: there is no such file/ },
+    { reason: 'no such file', words: ['diff', 'none.yaml', 'good.yaml'], err: /none\.yaml: no such file/ },
     {
       reason: 'no such format',
       words: ['diff', 'good.yaml', 'good.yaml', '-o', 'xml'],
-      err: /--output "xml" is not known/,
+      err: /--output "xml" is unknown/,
     },
     {
       reason: 'no such class',
@@ -147,7 +147,7 @@ describe('bad input is told with its place, and is exit code 2', () => {
     },
     { reason: 'standard input twice', words: ['diff', '-', '-'], err: /both sides are standard input/ },
     { reason: 'the cluster twice', words: ['diff', 'cluster:', 'cluster:'], err: /both sides are the cluster/ },
-    { reason: 'half a revision', words: ['diff', 'git:main', 'good.yaml'], err: /write git:REVISION:PATH/ },
+    { reason: 'half a revision', words: ['diff', 'git:main', 'good.yaml'], err: /want git:REVISION:PATH/ },
     { reason: 'no kubeconfig', words: ['diff', 'cluster:', 'good.yaml', '--kubeconfig', 'none'], err: /none/ },
     { reason: 'no archive', words: ['diff', 'bad.tgz', 'good.yaml'], err: /bad\.tgz: this chart cannot be read/ },
   ])('$reason', async ({ words, err }) => {
@@ -209,7 +209,7 @@ describe('where definitions come from', () => {
     expect(await verdicts('diff', 'old', 'new')).toEqual({ code: 1, err: '', verdict: ['safe', 'breaking'] });
     write({ 'new/copy/b.yaml': widget(4) });
     expect((await run('diff', 'old', 'new')).err).toMatch(
-      /new\/copy\/b\.yaml:3:12: widgets\.example\.com is in .*new\/a\.yaml:1 already/,
+      /new\/copy\/b\.yaml:3:12: widgets\.example\.com is already defined in .*new\/a\.yaml:1/,
     );
   });
 
@@ -259,9 +259,13 @@ describe('without a git repository', () => {
     {
       reason: 'the base was left out',
       words: ['check', 'a.yaml'],
-      err: /kidp: kidp crd check: the files are in no git/,
+      err: /kidp: kidp crd check: the files are not in a git/,
     },
-    { reason: 'a base was named', words: ['check', 'a.yaml', '--base', 'main'], err: /kidp: --base: the files are in/ },
+    {
+      reason: 'a base was named',
+      words: ['check', 'a.yaml', '--base', 'main'],
+      err: /kidp: --base: the files are not in/,
+    },
   ])('check says what else there is: $reason', async ({ words, err }) => {
     write({ 'a.yaml': widget(1) });
     const found = await run(...words);
@@ -293,7 +297,7 @@ describe('git', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/- git:main:crds\/a\.yaml:19:37: .*\n.*\+ crds\/a\.yaml:19:37/);
     expect((await run('diff', `git:main:${directory}/none`, 'crds/a.yaml')).err).toMatch(/there was no .*none at main/);
-    expect((await run('diff', `git:none:${directory}/crds`, 'crds')).err).toMatch(/git knows no revision "none"/);
+    expect((await run('diff', `git:none:${directory}/crds`, 'crds')).err).toMatch(/unknown git revision "none"/);
   });
 
   test('check: what a branch changes, since it left main', async () => {
@@ -322,7 +326,7 @@ describe('git', () => {
       err: '',
       verdict: ['breaking', 'safe', 'breaking'],
     });
-    expect((await run('check', 'neither')).err).toMatch(/neither: there is no such file/);
+    expect((await run('check', 'neither')).err).toMatch(/neither: no such file/);
   });
 });
 

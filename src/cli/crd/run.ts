@@ -15,7 +15,7 @@ import { type Compared, classOf, compared } from './compare.ts';
 import { refusals } from './definitions.ts';
 import { objectsFrom } from './objects.ts';
 import { type CheckOptions, type CompareOptions, type Settings, settingsOf } from './options.ts';
-import { type CrdReport, format, tellsProblems } from './output/format.ts';
+import { type CrdReport, format, includesProblems } from './output/format.ts';
 import { type Pair, pairs, riddleProblem, riddleWarning, sharing } from './pairs.ts';
 import { notesOf, readAt, readFiles, readSides, type Side, type SideOptions } from './side.ts';
 
@@ -49,7 +49,7 @@ export async function check(paths: readonly string[], options: CheckOptions, str
   return compare(sides, label, options, settings, streams, true);
 }
 
-/** The base may have been left out, and is a revision of git all the same. */
+/** The reason to need git; without --base the default base is a git revision too. */
 const whyGit = ({ base }: CheckOptions) => ({
   word: base === undefined ? 'kidp crd check' : '--base',
   instead: 'compare two files with "kidp crd diff OLD NEW"',
@@ -104,7 +104,7 @@ async function judgeAll(
 
 /** Where the format has a place for what is wrong, programs find it there; people find it on standard error. */
 async function refuse(report: CrdReport, { output }: Settings, streams: Streams): Promise<number> {
-  if (!tellsProblems(output)) throw inputErrorOf(report.problems);
+  if (!includesProblems(output)) throw inputErrorOf(report.problems);
   streams.err.write(`${report.problems.map(describeProblem).join('\n')}\n`);
   streams.out.write(await format({ ...report, colour: false }, output));
   return 2;
@@ -113,5 +113,5 @@ async function refuse(report: CrdReport, { output }: Settings, streams: Streams)
 function nothing(old: Side, now: Side, name?: string): string {
   const where = [...new Set([old.word, now.word])].join(', ');
   const what = name === undefined ? 'no CustomResourceDefinition' : `no CustomResourceDefinition ${name}`;
-  return `${where}: there is ${what} in there.`;
+  return `${where}: ${what} found.`;
 }

@@ -23,12 +23,12 @@ export interface SideOptions extends Omit<PathOptions, 'prefixOf'> {
 export async function readSides(words: readonly [string, string], options: SideOptions): Promise<[Side, Side]> {
   const [old, now] = words;
   if (old === '-' && now === '-') {
-    throw new InputError('option', 'both sides are standard input: name a file for one of them.');
+    throw new InputError('option', 'both sides are standard input: use a file for one of them.');
   }
   if (isWholeCluster(old) && isWholeCluster(now)) {
     throw new InputError(
       'option',
-      'both sides are the cluster: name definitions, a file or a revision for one of them.',
+      'both sides are the cluster: use definition names, a file or a revision for one of them.',
     );
   }
   if (isWholeCluster(old)) {
@@ -70,7 +70,7 @@ export const clusterOf = ({ kubeconfig, context }: Pick<SideOptions, 'kubeconfig
 async function readRevision(word: string, options: SideOptions): Promise<Side> {
   const [, revision, path] = /^git:([^:]+):(.*)$/.exec(word) ?? [];
   if (revision === undefined || path === undefined) {
-    throw new InputError('option', `"${word}" cannot be read: write git:REVISION:PATH, for example git:main:crds/.`);
+    throw new InputError('option', `"${word}" is invalid: want git:REVISION:PATH, such as git:main:crds/.`);
   }
   return readAt(revision, [path === '' ? '.' : path], word, options);
 }
@@ -123,19 +123,23 @@ function leftAloneNote(all: readonly FoundProblem[]): string[] {
   return [`${counted}: ${describeProblem(first)}`];
 }
 
-/** What was laid out in a directory of its own is told by where it is in the repository. */
+/** Reports files of a temporary checkout by their paths in the repository. */
 function relabelled(side: Side, tree: string, label: string): Side {
   const renamed = (file: string) => {
     const way = relative(tree, file);
     return way.startsWith('..') ? file : `${label}${way}`;
   };
   const inWords = (message: string) => message.replaceAll(`${tree}/`, label);
-  const told = (each: FoundProblem) => ({ ...each, file: renamed(each.file), message: inWords(each.message) });
+  const renamedProblem = (each: FoundProblem) => ({
+    ...each,
+    file: renamed(each.file),
+    message: inWords(each.message),
+  });
   return {
     ...side,
     definitions: side.definitions.map((each) => ({ ...each, origin: placed(each, renamed) })),
-    problems: side.problems.map(told),
-    leftAlone: side.leftAlone.map(told),
+    problems: side.problems.map(renamedProblem),
+    leftAlone: side.leftAlone.map(renamedProblem),
     notes: side.notes.map((each) => ({ ...each, file: renamed(each.file) })),
   };
 }

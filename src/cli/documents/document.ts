@@ -1,4 +1,4 @@
-/** One YAML document of a file: what it says, and where in the file a field of it stands. The second costs a full parse, so it is only done when asked. */
+/** One YAML document of a file: its value, and the positions of its fields. Positions cost a full parse, so they are computed on demand. */
 import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, type ScalarTag } from 'yaml';
 import { faultIn } from './faults.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
@@ -35,7 +35,7 @@ export class SourceDocument {
   #lines: readonly string[] | undefined;
   #parsed: Parsed | undefined;
 
-  /** `before` tells how many lines of the file come before the document. */
+  /** `before` returns the number of lines of the file before the document. */
   constructor(file: string, text: string, before: () => number) {
     this.file = file;
     this.text = text;
@@ -87,7 +87,7 @@ export class SourceDocument {
     return { line: this.#before() + line, column: col };
   }
 
-  /** Where a line and column of a text field stand. Text that is folded or has escapes in it cannot be told apart: then it is the field. */
+  /** The position of a line and column inside a text field; the position of the field if its text is folded or has escapes. */
   placeInText(field: string, within: Place, path: FieldPath = []): Place {
     const { document, lines, text } = this.#parse();
     const found = valueAt(document?.contents, [...path, ...parseFieldPath(field)]);
@@ -176,7 +176,7 @@ const kubernetesScalar: ScalarTag = {
   resolve(text, onError) {
     const value = plainScalar(text);
     if (value !== notJson) return value;
-    onError(`${text} is no number that JSON can carry`);
+    onError(`${text} is a number that JSON cannot represent`);
     return null;
   },
 };
@@ -228,7 +228,7 @@ function stepInto(node: unknown, path: FieldPath, depth: number): Step | undefin
     return item === undefined ? undefined : { node: item, offset: offsetOf(item), taken: 1 };
   }
   if (!isMap(node)) return undefined;
-  // A key may have dots in it, and whoever wrote the path may not have quoted it: the longest that is there counts.
+  // A key may contain dots that the path does not quote: the longest existing key wins.
   for (let taken = path.length - depth; taken > 0; taken--) {
     const key = path.slice(depth, depth + taken).join('.');
     const pair = node.items.find((each) => isPair(each) && keyText(each) === key);

@@ -32,7 +32,7 @@ export function faultIn(document: Document): Fault | undefined {
   visit(document, {
     Pair(_key, { key }) {
       // The parser would write it out as text, and what is in it again for each level: hours for a kilobyte of question marks.
-      if (isCollection(key)) return found(key.range?.[0], 'A key must be a word, not a list or a map');
+      if (isCollection(key)) return found(key.range?.[0], 'A key must be a scalar, not a list or a map');
       return undefined;
     },
     Map(_key, map) {
@@ -42,9 +42,10 @@ export function faultIn(document: Document): Fault | undefined {
     Alias(_key, alias, path) {
       aliases += 1;
       if (aliases > MOST_ALIASES) {
-        return found(alias.range?.[0], `There are more than ${MOST_ALIASES} aliases: write out what they stand for`);
+        return found(alias.range?.[0], `There are more than ${MOST_ALIASES} aliases: write out their values`);
       }
-      if (isWithinItself(alias, path)) return found(alias.range?.[0], `*${alias.source} stands for what it is part of`);
+      if (isWithinItself(alias, path))
+        return found(alias.range?.[0], `*${alias.source} is an alias to a node that contains it`);
       return undefined;
     },
   });

@@ -1,8 +1,7 @@
 /**
- * Kubernetes objects from files, directories, standard input, kustomize and Helm, each with the place it came from.
+ * Reads Kubernetes objects from files, directories, standard input, kustomize and Helm, each with its source.
  *
- * All that is wrong with the input is found in one go and is a value; an object can tell the line and column of any field, which is
- * only worked out when somebody asks.
+ * All problems of the input are collected and returned as values. An object knows the line and column of any field, computed on demand.
  */
 import type { UnknownObject } from '../../runtime/index.ts';
 import { InputError } from '../common/failure.ts';
@@ -18,15 +17,15 @@ export type { SourceText } from './sources.ts';
 export interface LocatedObject {
   readonly object: UnknownObject;
   readonly file: string;
-  /** Of the object's first field. */
+  /** The line of the object's first field. */
   readonly line: number;
-  /** Helm's template, where the text came from `helm template`. */
+  /** The Helm template, if the text came from `helm template`. */
   readonly source?: string | undefined;
-  /** Where a field stands, or the nearest thing around it that is there. */
+  /** The position of a field, or of its nearest existing parent. */
   place(field?: string): Place;
-  /** Where a line and column of a field's text stand, both from 1: for expressions. */
+  /** The position of a line and column inside a field's text, both from 1: for expressions. */
   placeInText(field: string, line?: number, column?: number): Place;
-  /** What stands in a line of its file; undefined where a tool has made the text on the way. */
+  /** The text of a line of its file; undefined if a tool rendered it. */
   lineAt(line: number): string | undefined;
 }
 
@@ -35,15 +34,15 @@ export interface Manifests {
   readonly problems: Problem[];
 }
 
-/** How to read, for who wants only some of what is there. */
+/** Filters for readers that want only some of the documents. */
 interface ReadingOptions {
-  /** Asked before a document is parsed: whether it is wanted at all, or why it cannot be. */
+  /** Called before a document is parsed: whether to read it, or the problem that prevents it. */
   readonly accept?: (document: SourceDocument) => boolean | Problem;
-  /** Asked about a document that is no object: whether it may be left alone. */
+  /** Called for a document that is not an object: whether to ignore it. */
   readonly excuse?: (problem: Problem, document: SourceDocument) => boolean;
 }
 
-/** Every object below the given paths, in a stable order, and all that is wrong there. A `List` is taken apart. */
+/** `readManifests` returns every object below the given paths, in a stable order, and all problems. A `List` is expanded. */
 export async function readManifests(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
@@ -58,7 +57,7 @@ export async function readManifests(
   return manifests;
 }
 
-/** The same for who cannot go on without: problems are thrown, all in one error. */
+/** `readObjects` does the same, but throws all problems as one error. */
 export async function readObjects(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
@@ -75,7 +74,7 @@ export function parseObjects(text: string, file: string): LocatedObject[] {
   return manifests.objects;
 }
 
-/** One error for all of them, a line each. */
+/** `inputErrorOf` makes one error of all problems, one line each. */
 export function inputErrorOf(problems: readonly Problem[]): InputError {
   return new InputError(problems[0]?.code ?? 'input', problems.map(describeProblem).join('\n'));
 }
@@ -110,9 +109,9 @@ export function parseSource(
 interface Origin {
   readonly source: SourceText;
   readonly document: SourceDocument;
-  /** The way to the object within the document. */
+  /** The path of the object within the document. */
   readonly within: FieldPath;
-  /** Of what kustomize has built. */
+  /** The sources of a kustomize build. */
   readonly origins: Origins | undefined;
   readonly refuse: (problem: Problem) => void;
 }
@@ -121,7 +120,7 @@ function takeObjects(value: unknown, origin: Origin, into: Manifests): void {
   const problem = (code: string, message: string) =>
     origin.refuse({ code, file: origin.document.file, ...placeOf(origin), message });
   if (!isObject(value)) {
-    problem('not-an-object', 'this is no Kubernetes object: it wants apiVersion, kind and metadata.name.');
+    problem('not-an-object', 'not a Kubernetes object: want apiVersion, kind and metadata.name.');
     return;
   }
   if (value.kind.endsWith('List') && Array.isArray(value.items)) {
@@ -132,7 +131,7 @@ function takeObjects(value: unknown, origin: Origin, into: Manifests): void {
   }
   const { name, generateName } = isFields(value.metadata) ? value.metadata : {};
   if ((typeof name !== 'string' || name === '') && typeof generateName !== 'string') {
-    problem('no-name', `${value.kind} has no metadata.name: give it one.`);
+    problem('no-name', `${value.kind} has no metadata.name: set it.`);
     return;
   }
   into.objects.push(new FoundObject(value, origin));
@@ -181,14 +180,14 @@ class FoundObject implements LocatedObject {
     return source.renderedFrom === undefined ? document.lineAt(line) : undefined;
   }
 
-  /** The document that kustomize has taken it from, where that can be told. */
+  /** The document that kustomize took it from, if known. */
   get #written(): SourceDocument | undefined {
     return this.#origin.origins?.find(this.object.kind, this.object.metadata.name);
   }
 }
 
 function placeOf({ source, document, within }: Origin, field = ''): Place {
-  // Nobody can open what a tool has made on the way: the file it began with is all that can be named.
+  // Rendered text is not a file that users can open, so only the first line of its source is named.
   if (source.renderedFrom !== undefined) return { line: 1, column: 1 };
   return within.length === 0 && field === '' ? document.start() : document.place(field, within);
 }

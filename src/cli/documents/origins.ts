@@ -1,6 +1,6 @@
 /**
- * Where an object that kustomize has built was written: the file below the kustomization, or what that builds upon, that has an
- * object of the same kind and name. Where there is none or more than one (a prefix, a generator), nobody can say.
+ * Finds the file of an object that kustomize built: the resource of the kustomization or of its bases that has the same kind and name.
+ * If there is none or more than one (a prefix, a generator), the origin is unknown.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -16,7 +16,7 @@ export class Origins {
     this.#directory = directory;
   }
 
-  /** Undefined where it cannot be told. */
+  /** Returns undefined if the origin is unknown. */
   find(kind: string, name: string): SourceDocument | undefined {
     this.#byName ??= index(this.#directory);
     return this.#byName.get(`${kind}/${name}`);
@@ -29,14 +29,14 @@ function index(directory: string): Map<string, SourceDocument | undefined> {
     for (const document of documentsOf(shownPath(file), readFileSync(file, 'utf8'))) {
       const read = document.read();
       const key = 'value' in read ? keyOf(read.value) : undefined;
-      // Two of them: it may be either.
+      // With two candidates the origin is ambiguous.
       if (key !== undefined) found.set(key, found.has(key) ? undefined : document);
     }
   }
   return found;
 }
 
-/** What the kustomization names: files, and directories with a kustomization of their own. Patches are not named as resources. */
+/** `filesOf` lists the resources of a kustomization and of its bases. Patches are not resources. */
 export function filesOf(directory: string, seen: Set<string> = new Set()): string[] {
   if (seen.has(directory)) return [];
   seen.add(directory);

@@ -21,7 +21,7 @@ export class TooDeep extends Error {
   readonly offset: number;
 
   constructor(offset: number) {
-    super(`This is nested too deeply to be read: more than ${MOST_LEVELS} levels`);
+    super(`Nested too deeply: more than ${MOST_LEVELS} levels`);
     this.name = 'TooDeep';
     this.offset = offset;
   }
@@ -56,6 +56,6 @@ export function parseYaml(text: string): unknown {
   const [document, ...more] = parseDocuments(text);
   const [error] = document?.errors ?? [];
   if (error !== undefined) throw error;
-  if (more.length > 0) throw new Error('There are several documents.');
+  if (more.length > 0) throw new Error('want a single document, found several.');
   return document?.toJS({ maxAliasCount: 100 });
 }

@@ -63,7 +63,7 @@ function readPath(path: string, into: Reading): void {
   try {
     isDirectory = statSync(path).isDirectory();
   } catch {
-    into.problems.push({ code: 'no-such-file', file: path, message: 'there is no such file or directory.' });
+    into.problems.push({ code: 'no-such-file', file: path, message: 'no such file or directory.' });
     return;
   }
   if (!isDirectory) {
@@ -77,7 +77,7 @@ function readPath(path: string, into: Reading): void {
   const patches = new Set(found.kustomizations.flatMap(patchesOf));
   for (const file of found.files) if (!patches.has(resolve(file))) readFile(file, into);
   for (const directory of found.kustomizations) {
-    // What another kustomization builds upon is not applied by itself.
+    // A base of another kustomization is not applied on its own.
     const isPart = used.has(resolve(directory)) || isComponent(directory) || into.seen.has(resolve(directory));
     into.seen.add(resolve(directory));
     if (!isPart) into.texts.push(...into.renderers.kustomize(directory, into.problems));
@@ -87,7 +87,7 @@ function readPath(path: string, into: Reading): void {
     into.problems.push({
       code: 'nothing',
       file: path,
-      message: 'there is no .yaml, .yml or .json file below this directory: name one that has manifests.',
+      message: 'no .yaml, .yml or .json file below this directory: choose one that has manifests.',
     });
   }
 }
@@ -106,10 +106,10 @@ function readFile(file: string, into: Reading): void {
 function whyUnreadable(error: unknown): Pick<Problem, 'code' | 'message'> {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ELOOP') {
-    return { code: 'broken-link', message: 'this link leads nowhere: remove it, or put back what it is to lead to.' };
+    return { code: 'broken-link', message: 'this link is broken: remove it, or restore its target.' };
   }
   if (code === 'ERR_STRING_TOO_LONG' || code === 'ERR_FS_FILE_TOO_LARGE') {
-    return { code: 'too-large', message: 'this file is too large to be read: give a smaller one.' };
+    return { code: 'too-large', message: 'this file is too large to read: split it.' };
   }
   return { code: 'unreadable', message: `cannot be read (${message}): fix its owner or mode.` };
 }
@@ -150,7 +150,7 @@ function walk(directory: string, found: Found, into: Reading, onlyTools = false)
   }
 }
 
-/** What is neither a file nor a link to one has no text: a pipe would never end. A link that leads nowhere is told as one. */
+/** Only files and links to files are read, because a pipe would never end. A broken link is reported. */
 function isReadable(entry: { isFile(): boolean; isSymbolicLink(): boolean }, path: string): boolean {
   if (!entry.isSymbolicLink()) return entry.isFile();
   try {

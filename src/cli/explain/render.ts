@@ -24,7 +24,9 @@ function policyText(policy: PolicyExplanation): readonly string[] {
   const head = `  ${policy.policyKind} ${policy.policy}${binding}`;
   if (policy.matched === 'no') return [`${head}: does not match: ${mismatch(policy)}`];
   const as = policy.template === undefined ? '' : `, as the Pod of ${policy.template}`;
-  const lines = [policy.matched === 'yes' ? `${head}: matches${as}` : `${head}: cannot be told: ${policy.matched}`];
+  const lines = [
+    policy.matched === 'yes' ? `${head}: matches${as}` : `${head}: unknown whether it matches: ${policy.matched}`,
+  ];
   const answers = policy.match.map(
     ({ part, field, answer }) => `${part === 'selector' ? '' : `${part} `}${field}: ${answer}`,
   );

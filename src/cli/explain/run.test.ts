@@ -117,8 +117,8 @@ test('json has the whole explanation', async () => {
 
 describe('bad input', () => {
   test.each([
-    { reason: 'no policy', options: { files: ['object.yaml'] }, says: 'there is no policy' },
-    { reason: 'no object', options: { files: ['policy.yaml'] }, says: 'there is no object' },
+    { reason: 'no policy', options: { files: ['object.yaml'] }, says: 'no policy' },
+    { reason: 'no object', options: { files: ['policy.yaml'] }, says: 'no object' },
     { reason: 'a rule that nothing has', options: { rule: 'fw' }, says: 'did you mean few?' },
     { reason: 'a policy that is not there', options: { policy: 'replica' }, says: 'did you mean replicas?' },
   ])('$reason', async ({ options, says }) => {

@@ -53,8 +53,8 @@ export async function explain(options: ExplainOptions, streams: Streams): Promis
   if (wrong.length > 0) throw inputErrorOf(wrong);
   const explained = objects.filter((located) => !judgesOthers(located));
   const files = options.filename.join(', ');
-  if (inventory.policies.length === 0) throw new InputError('no-policy', `${files}: there is no policy in there.`);
-  if (explained.length === 0) throw new InputError('nothing', `${files}: there is no object to explain in there.`);
+  if (inventory.policies.length === 0) throw new InputError('no-policy', `${files}: no policy found.`);
+  if (explained.length === 0) throw new InputError('nothing', `${files}: no object to explain found.`);
   findNames(inventory.set, options);
   const bench = await benchFor(options, inventory.set, objects, streams);
   const explanations = explained.map((located) => explainOne(located, bench, options));
@@ -82,7 +82,7 @@ function mustBeOneOf(flag: string, given: string | undefined, known: readonly st
   const near = nearest(given, known);
   throw new InputError(
     'option',
-    `${flag} "${given}" is not there: ${near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`}`,
+    `${flag} "${given}" does not exist: ${near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`}`,
   );
 }
 
@@ -123,7 +123,7 @@ function explainOne(located: LocatedObject, bench: Bench, { policy, rule }: Expl
   };
 }
 
-/** Values may be what must not be shown: where a Secret or a sensitive path is about, only the places are told. */
+/** Values of Secrets and sensitive paths must not be shown, so only the positions are printed. */
 function changesOf(
   { kind, object }: AdmissionRequest,
   changed: Json,

@@ -14,10 +14,7 @@ export async function objectsInFiles(
 ): Promise<KubernetesObject[]> {
   const located = (await readObjects(paths, standardInput)).filter(({ object }) => isOfPlatform(object));
   if (located.length === 0) {
-    throw new InputError(
-      'nothing',
-      `${paths.join(', ')}: there is no Team, Application or resource of the platform in there.`,
-    );
+    throw new InputError('nothing', `${paths.join(', ')}: no Team, Application or resource of the platform found.`);
   }
   const wrong = await problemsOf(located);
   if (wrong.length > 0) throw inputErrorOf(wrong);
@@ -60,7 +57,7 @@ export async function objectsInCluster(client: Client): Promise<KubernetesObject
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
       throw new InputError(
         'cluster',
-        `this cluster does not know ${resource.plural}.${resource.group}: install the kinds of the platform there (kubectl apply --server-side -f manifests/crds).`,
+        `this cluster does not serve ${resource.plural}.${resource.group}: install the CRDs of the platform there (kubectl apply --server-side -f manifests/crds).`,
       );
     }
   }
@@ -79,7 +76,7 @@ export function teamNamed(name: string, objects: readonly KubernetesObject[]): T
     names.length === 0 ? 'there is no Team at all' : `known are ${[...new Set(names)].slice(0, 20).join(', ')}`;
   throw new InputError(
     'option',
-    `--team "${name}" is not there: ${near === undefined ? known : `did you mean ${near}?`}`,
+    `--team "${name}" does not exist: ${near === undefined ? known : `did you mean ${near}?`}`,
   );
 }
 

@@ -13,7 +13,7 @@ export function asText({ nodes, edges, suggestions }: Graph): string {
   const owned = new Set(edges.filter(isOwning).map(({ to }) => to));
   const lines: string[] = [];
   const seen = new Set<string>();
-  const tell = (node: GraphNode, indent: string, last: string, rest: string) => {
+  const write = (node: GraphNode, indent: string, last: string, rest: string) => {
     seen.add(node.id);
     lines.push(`${indent}${last}${plain(node.id)}${stateOf(node)}`);
     const below = `${indent}${rest}`;
@@ -26,12 +26,12 @@ export function asText({ nodes, edges, suggestions }: Graph): string {
     }
     children.sort(byOrder).forEach((child, index) => {
       const isLast = index === children.length - 1;
-      tell(child, below, isLast ? '└─ ' : '├─ ', isLast ? '   ' : '│  ');
+      write(child, below, isLast ? '└─ ' : '├─ ', isLast ? '   ' : '│  ');
     });
   };
-  for (const root of [...nodes].filter(({ id }) => !owned.has(id)).sort(byOrder)) tell(root, '', '', '');
+  for (const root of [...nodes].filter(({ id }) => !owned.has(id)).sort(byOrder)) write(root, '', '', '');
   // Who owns each other in a circle hangs on nobody.
-  for (const node of [...nodes].sort(byOrder)) if (!seen.has(node.id)) tell(node, '', '', '');
+  for (const node of [...nodes].sort(byOrder)) if (!seen.has(node.id)) write(node, '', '', '');
   if (suggestions.length > 0) lines.push('', 'suggestions:', ...suggestions.flatMap(suggestionLines));
   return lines.length === 0 ? 'there is nothing to show\n' : `${lines.join('\n')}\n`;
 }

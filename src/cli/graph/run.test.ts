@@ -77,7 +77,7 @@ Topic team-shared/events
 Topic team-shared/secret-events
 
 suggestions:
-- Service team-backend/api: its variables PASSWORD read the Secret db-connection of Database team-backend/db: say that it uses it, and it is told of every rotation
+- Service team-backend/api: its variables PASSWORD read the Secret db-connection of Database team-backend/db: declare the dependency, so that it is notified of every rotation
   spec.dependencies.databaseSelector: {matchLabels: {tier: "one"}}
 - Service team-backend/api: Cache team-backend/sessions belongs to the same Application team-backend/users, and nothing uses it
   spec.dependencies.cacheSelector: {matchLabels: {app: "sessions"}}
@@ -158,7 +158,7 @@ test.each([
     reason: 'nothing of the platform',
     flags: ['-f', '-'],
     input: 'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n',
-    err: /there is no Team/,
+    err: /no Team/,
   },
   {
     reason: 'a Team that is not there',

@@ -29,7 +29,7 @@ const formats = {
 export async function graph(options: GraphOptions, streams: Streams): Promise<number> {
   const { filename, kubeconfig, context, team, output } = options;
   if (filename !== undefined && kubeconfig !== undefined) {
-    throw new InputError('option', 'give -f or --kubeconfig, not both: either manifests are looked at, or a cluster.');
+    throw new InputError('option', 'set -f or --kubeconfig, not both: either manifests or a cluster are read.');
   }
   const where = {
     ...(kubeconfig === undefined ? {} : { file: kubeconfig }),

@@ -84,7 +84,7 @@ function namedByHand(
         reason: 'secret-named-by-hand' as const,
         for: idOf(user),
         use: idOf(source),
-        message: `its variables ${names.map(({ name }) => name).join(', ')} read the Secret ${secret} of ${idOf(source)}: say that it uses it, and it is told of every rotation`,
+        message: `its variables ${names.map(({ name }) => name).join(', ')} read the Secret ${secret} of ${idOf(source)}: declare the dependency, so that it is notified of every rotation`,
         ...selecting(source, known),
       })),
   );
@@ -129,7 +129,7 @@ function matchesNothing(user: OwnedObject, { field, kind, selector }: Dependency
   return { reason: 'matches-nothing', for: idOf(user), message: `its ${field} matches no ${kind}: ${nearly}` };
 }
 
-/** The fewest labels that tell a resource from others of its kind. Keys of the platform itself are the same on all. */
+/** The fewest labels that select only this resource of its kind. Keys of the platform are the same on all resources. */
 function selecting(source: OwnedObject, { byKind }: Known): Pick<Suggestion, 'field' | 'selector'> {
   const labels = Object.entries(source.metadata.labels ?? {}).filter(
     ([key]) => !key.startsWith('platform.company.com/'),
@@ -137,8 +137,8 @@ function selecting(source: OwnedObject, { byKind }: Known): Pick<Suggestion, 'fi
   const field = Object.keys(selectorKinds).find((each) => selectorKinds[each] === (source.kind as SourceKind));
   if (labels.length === 0 || field === undefined) return {};
   const others = (byKind.get(source.kind) ?? []).filter((other) => other !== source);
-  const tells = ([key, value]: [string, string]) => others.every(({ metadata }) => metadata.labels?.[key] !== value);
-  const enough = labels.find(tells);
+  const isUnique = ([key, value]: [string, string]) => others.every(({ metadata }) => metadata.labels?.[key] !== value);
+  const enough = labels.find(isUnique);
   const matchLabels = Object.fromEntries(enough === undefined ? labels : [enough]);
   return { field: `spec.dependencies.${field}`, selector: { matchLabels } };
 }

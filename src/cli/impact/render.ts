@@ -35,7 +35,7 @@ const words = {
   audited: 'audits',
   errors: 'fails on',
   excepted: 'excepts',
-  skipped: 'cannot tell of',
+  skipped: 'cannot decide',
 } as const;
 
 function described({ kind, namespace, name, file, line }: Subject): string {

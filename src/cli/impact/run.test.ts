@@ -44,7 +44,7 @@ test('counts what would be denied, the first of them by name', async () => {
   ConfigMap shop/a3 (objects.yaml:16): data has size 2, want less than 2. One is enough.
   and 2 more
 small (named): denies 0, warns of 1
-small (asked): denies 0, cannot tell of 8
+small (asked): denies 0, cannot decide 8
 
 4 of 9 objects would be denied and 1 warned of; policies are about 8 of them (TIME)
 `);
@@ -64,9 +64,9 @@ test('as JSON', async () => {
 
 describe('bad input is exit code 2', () => {
   const rows: { reason: string; flags: string[]; err: RegExp }[] = [
-    { reason: 'no policy', flags: ['-f', 'objects.yaml'], err: /there is no policy in there/ },
-    { reason: 'nothing but policies', flags: ['-f', 'policy.yaml'], err: /there are only policies: name manifests/ },
-    { reason: 'a format that is for check alone', flags: ['-f', '.', '-o', 'sarif'], err: /choose text or json/ },
+    { reason: 'no policy', flags: ['-f', 'objects.yaml'], err: /no policy found/ },
+    { reason: 'nothing but policies', flags: ['-f', 'policy.yaml'], err: /only policies found: add manifests/ },
+    { reason: 'a format that is for check alone', flags: ['-f', '.', '-o', 'sarif'], err: /want text or json/ },
     { reason: 'a file that is not there', flags: ['-f', 'absent.yaml'], err: /no such file/ },
   ];
   test.each(rows)('$reason', async ({ flags, err }) => {

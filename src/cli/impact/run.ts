@@ -1,7 +1,7 @@
 /**
- * `kidp impact`: what policies would deny of what is there already, in files or in a cluster, before anybody applies them.
+ * `kidp impact`: reports which existing objects, in files or in a cluster, policies would deny before they are applied.
  *
- * Exit codes: 0 answered, whatever the answer is; 2 bad input.
+ * Exit codes: 0 success, whatever the result; 2 bad input.
  */
 import { decide, storedRequest, type World } from '../../policy/index.ts';
 import { storedTypes } from '../../policy/internal.ts';
@@ -34,7 +34,7 @@ export interface ImpactOptions {
 export async function impact(options: ImpactOptions, streams: Streams): Promise<number> {
   const { output, now, namespaceLabels } = settingsOf(options);
   if (output !== 'text' && output !== 'json') {
-    throw new InputError('option', `--output "${output}" is not known here: choose text or json.`);
+    throw new InputError('option', `--output "${output}" is unknown: want text or json.`);
   }
   const began = performance.now();
   const progress = options.quiet === true ? noProgress : progressOn(streams.err);
@@ -47,7 +47,7 @@ export async function impact(options: ImpactOptions, streams: Streams): Promise<
   const wrong = [...problems, ...inventory.problems];
   if (wrong.length > 0) throw inputErrorOf(wrong);
   if (inventory.policies.length === 0) {
-    throw new InputError('no-policy', `${options.filename.join(', ')}: there is no policy in there: name one with -f.`);
+    throw new InputError('no-policy', `${options.filename.join(', ')}: no policy found: add one with -f.`);
   }
   const params = (await readObjects(options.params ?? [], streams.in)).map(({ object }) => object);
   const world = (live?: ReadonlyMap<string, readonly Record<string, unknown>[]>) =>
@@ -81,7 +81,7 @@ function countFiles(
 ): Counted {
   const subjects = objects.filter((located) => !judgesOthers(located));
   if (subjects.length === 0) {
-    throw new InputError('nothing', 'there are only policies: name manifests with -f, or a cluster with --kubeconfig.');
+    throw new InputError('nothing', 'only policies found: add manifests with -f, or a cluster with --kubeconfig.');
   }
   const all = objects.map(({ object }) => object);
   const [plurals, schemas] = [new Map(pluralsOf(all)), schemasOf(all)];

@@ -17,21 +17,21 @@ export interface RuleImpact {
   readonly rule: string;
   /** Objects that admission would refuse because of this rule. */
   denied: number;
-  /** Objects that would be let in with a warning, or only be put on record. */
+  /** Objects that would be admitted with a warning or an audit record. */
   warned: number;
   audited: number;
   /** Objects that the rule could not be evaluated for. */
   errors: number;
   /** Objects that an exception exempts. */
   excepted: number;
-  /** Objects about which only a request, or a cluster, could tell. */
+  /** Objects that cannot be decided without request data or a cluster. */
   skipped: number;
   /** The first few that would be refused. */
   readonly first: (Subject & { readonly message: string })[];
 }
 
 export interface Impact {
-  /** Objects that were looked at, those that a policy is about, and those that would be refused or warned of. */
+  /** The numbers of objects: scanned, matched by a policy, denied, warned about. */
   readonly objects: number;
   readonly matched: number;
   readonly denied: number;
@@ -52,12 +52,12 @@ export class Tally {
   denied = 0;
   warned = 0;
 
-  /** `most`: how many refused objects are told by name for each rule. */
+  /** `most` is the number of denied objects that are listed by name for each rule. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** `subject` is only asked for where it is told of. */
+  /** `subject` is called only for objects that are listed. */
   count(decision: PolicyDecision, subject: () => Subject): void {
     this.objects += 1;
     if (decision.matched.length > 0) this.matched += 1;

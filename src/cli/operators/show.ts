@@ -19,7 +19,7 @@ export async function listOperators(flags: ShowFlags, streams: Streams): Promise
   return 0;
 }
 
-/** Exit code 1 where it cannot be rolled out, or is not well somewhere. */
+/** Exits with 1 if the operator cannot be rolled out, or is unhealthy on a cluster. */
 export async function operatorStatus(name: string, flags: ShowFlags, streams: Streams): Promise<number> {
   const report = await withManagement(flags, async (client) => reportOf(...(await asked(client, name))));
   print(report, () => statusText(report), flags, streams);

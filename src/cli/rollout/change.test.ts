@@ -41,7 +41,7 @@ describe('what is said to a rollout', () => {
 
   const back = { reason: 'Unhealthy' as const, startedAt: '2026-01-31T12:00:00Z', finishedAt: '2026-01-31T12:01:00Z' };
   test.each<{ reason: string; control: Control; of: ReturnType<typeof rollout>; stage?: number; says: string }>([
-    { reason: 'it is over', control: 'pause', of: rollout({ phase: 'Failed' }), says: 'has come to its end (Failed)' },
+    { reason: 'it is over', control: 'pause', of: rollout({ phase: 'Failed' }), says: 'has ended (Failed)' },
     {
       reason: 'it is completed',
       control: 'abort',
@@ -58,7 +58,7 @@ describe('what is said to a rollout', () => {
       reason: 'it has not begun',
       control: 'promote',
       of: rollout({ stage: 0 }),
-      says: 'no stage of widgets-2 has begun',
+      says: 'no stage of widgets-2 has started',
     },
     { reason: 'there is no such stage', control: 'promote', of: rollout(), stage: 9, says: 'has 3 stages' },
   ])('makes no sense: $reason', ({ control, of, stage, says }) => {
@@ -182,7 +182,7 @@ describe('what is decided', () => {
       reason: 'neither is there',
       name: 'nothing',
       objects: [],
-      says: 'there is no Approval and no OperatorDeployment',
+      says: 'no Approval or OperatorDeployment',
     },
     {
       reason: 'both are there',

@@ -22,20 +22,20 @@ export async function changeRollout(
 ): Promise<number> {
   return withManagement(flags, async (client) => {
     const found = await existingRollout(client, name);
-    const { spec, told } = changeOf(found, control, flags.stage);
+    const { spec, message } = changeOf(found, control, flags.stage);
     if (spec !== undefined && !(await written(client, found, spec, streams))) return 1;
-    streams.out.write(`rollout ${name}: ${told}\n`);
+    streams.out.write(`rollout ${name}: ${message}\n`);
     return 0;
   });
 }
 
 interface Change {
-  /** Undefined: it is so already. */
+  /** Undefined if nothing has to change. */
   readonly spec: Readonly<Record<string, unknown>> | undefined;
-  readonly told: string;
+  readonly message: string;
 }
 
-/** What is to be written for it. Throws where it makes no sense as things are. */
+/** `changeOf` returns the change to write, and throws if the control does not apply in the current phase. */
 export function changeOf(rollout: Rollout, control: Control, stage?: number): Change {
   const { spec, status } = rollout;
   const { name, phase } = summaryOf(rollout);
@@ -43,22 +43,25 @@ export function changeOf(rollout: Rollout, control: Control, stage?: number): Ch
     if (status?.rollback?.finishedAt !== undefined) throw wrong(`${name} has been rolled back already`);
     return {
       spec: spec.rollback === true ? undefined : { rollback: true },
-      told: `it goes back; see \`kidp rollout watch ${name}\``,
+      message: `rolling back; see \`kidp rollout watch ${name}\``,
     };
   }
   if (isFinished({ phase })) {
-    const next = phase === 'Completed' ? `; \`kidp rollout rollback ${name}\` takes it back` : '';
-    throw wrong(`${name} has come to its end (${phase}): there is nothing to ${control}${next}`);
+    const next = phase === 'Completed' ? `; \`kidp rollout rollback ${name}\` rolls it back` : '';
+    throw wrong(`${name} has ended (${phase}): there is nothing to ${control}${next}`);
   }
   switch (control) {
     case 'pause':
-      return { spec: spec.paused === true ? undefined : { paused: true }, told: 'paused: nothing new is begun' };
+      return {
+        spec: spec.paused === true ? undefined : { paused: true },
+        message: 'paused; steps already started finish',
+      };
     case 'resume':
-      return { spec: spec.paused === true ? { paused: null } : undefined, told: 'it goes on' };
+      return { spec: spec.paused === true ? { paused: null } : undefined, message: 'resumed' };
     case 'abort':
       return {
         spec: spec.abort === true ? undefined : { abort: true },
-        told: 'it stops where it is, every cluster is left as it is',
+        message: 'aborted; every cluster is left as it is',
       };
     case 'promote':
       return promotionOf(rollout, stage);
@@ -69,19 +72,19 @@ function promotionOf({ metadata, spec, status }: Rollout, wanted: number | undef
   const { stage = 0, plan } = status ?? {};
   const number = wanted ?? stage;
   if (number < 1)
-    throw wrong(`no stage of ${metadata.name} has begun yet; see \`kidp rollout status ${metadata.name}\``);
+    throw wrong(`no stage of ${metadata.name} has started yet; see \`kidp rollout status ${metadata.name}\``);
   const stages = plan?.stages.length ?? 0;
   if (number > stages) throw wrong(`--stage: ${metadata.name} has ${stages} stages, so there is no stage ${number}`);
-  const told =
+  const message =
     spec.strategy === 'BlueGreen'
-      ? 'traffic is switched as soon as the new side is well'
-      : `stage ${number} is not watched any longer than it takes to be well`;
-  return { spec: (spec.promote ?? 0) >= number ? undefined : { promote: number }, told };
+      ? 'traffic is switched as soon as the new version is healthy'
+      : `stage ${number} ends as soon as it is healthy`;
+  return { spec: (spec.promote ?? 0) >= number ? undefined : { promote: number }, message };
 }
 
 const wrong = (message: string): InputError => new InputError('rollout', `${message}.`);
 
-/** Whether it was taken. Only where it is still the same object: its status may change meanwhile, and does. */
+/** Writes the change and returns whether it was accepted. The uid guards against a re-created object; the status may change meanwhile. */
 async function written(
   client: Client,
   { metadata }: Rollout,

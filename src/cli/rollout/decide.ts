@@ -58,7 +58,7 @@ async function undecided(client: Pick<Client, 'get'>, name: string): Promise<App
   if (rollout === undefined) {
     throw new InputError(
       'approval',
-      `there is no Approval and no OperatorDeployment ${rest}; see \`kidp rollout list\` and \`kubectl get approvals\`.`,
+      `no Approval or OperatorDeployment ${rest}; see \`kidp rollout list\` and \`kubectl get approvals\`.`,
     );
   }
   const names = (rollout.status?.approvals ?? []).filter(({ outcome }) => outcome === 'Pending');

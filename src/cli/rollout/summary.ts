@@ -1,4 +1,4 @@
-/** One rollout in a few words: what lists, programs and the live view tell of it. */
+/** Summaries of a rollout for lists, programs and the live view. */
 import type { ApprovalOutcome, ApprovalType, ClusterState, OperatorDeployment, RolloutPhase } from '../../api/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `kidp rollout watch`: follows a rollout to its end. On a terminal it is one view that is drawn over; elsewhere a line for each thing that
- * happens. Exit code 0 where it is completed, 1 where it failed, was rolled back or is gone.
+ * `kidp rollout watch`: watches a rollout until it ends. A terminal shows a view that is redrawn; other outputs get one line per event.
+ * Exit code 0 if it completed, 1 if it failed, was rolled back or was deleted.
  */
 import { type Client, type Clock, ConnectionError, systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
@@ -92,17 +92,17 @@ function terminalScreen(out: Output, { NO_COLOR }: NodeJS.ProcessEnv): Screen {
 const cleared = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A\u001b[0J`);
 
 function plainScreen(out: Output): Screen {
-  let told: Report | undefined;
+  let shown: Report | undefined;
   return {
     show(report) {
-      for (const line of linesBetween(told, report)) out.write(`${line}\n`);
-      told = report;
+      for (const line of linesBetween(shown, report)) out.write(`${line}\n`);
+      shown = report;
     },
     note: (text) => void out.write(`${text}\n`),
   };
 }
 
-/** What is new since what was told last. */
+/** The lines for what has changed since the last report. */
 export function linesBetween(before: Report | undefined, after: Report): string[] {
   const { name, operator, version, strategy, phase } = after;
   const head = before === undefined ? [`${name}: ${operator} ${version}, ${strategy}`] : [];
@@ -113,7 +113,7 @@ export function linesBetween(before: Report | undefined, after: Report): string[
   return [...head, ...entries, ...(why === was ? [] : [why])];
 }
 
-/** Entries are added at the end and dropped at the beginning: those after the last that was told are new. */
+/** Entries are appended at the end and dropped at the beginning, so those after the last shown one are new. */
 function newEntries(before: Report['history'], after: Report['history']): Report['history'] {
   const last = before.at(-1);
   if (last === undefined) return after;

@@ -162,7 +162,7 @@ describe('other outputs', () => {
 
 describe('bad input', () => {
   test.each([
-    { reason: 'no policy', text: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n', says: 'there is no Policy' },
+    { reason: 'no policy', text: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n', says: 'no Policy' },
     {
       reason: 'an expression that does not parse',
       text: POLICY.replace('has(spec.backup) &&', 'has(spec.backup &&'),

@@ -43,7 +43,7 @@ export interface TestStreams {
   readonly err: { write(text: string): unknown };
 }
 
-/** The exit code: 0 all is well, 1 something fails. Bad input is thrown. */
+/** Returns the exit code: 0 if all tests and checks pass, else 1. Bad input is thrown. */
 export async function test(options: TestOptions, streams: TestStreams): Promise<number> {
   const objects = await readObjects(options.paths, streams.in);
   const policies = objects.filter(({ object }) => object.apiVersion === API_VERSION && object.kind === 'Policy');
@@ -76,7 +76,7 @@ function noTests(located: LocatedObject): Problem {
 
 function nothingToTest(paths: readonly string[], untested: readonly LocatedObject[]): InputError {
   if (untested.length > 0) return inputErrorOf(untested.map(noTests));
-  return new InputError('nothing', `${paths.join(', ')}: there is no Policy of ${API_VERSION} in there.`);
+  return new InputError('nothing', `${paths.join(', ')}: no Policy of ${API_VERSION} found.`);
 }
 
 function testOne(located: LocatedObject, schemas: SchemaSource, problems: Problem[]): readonly TestedPolicy[] {

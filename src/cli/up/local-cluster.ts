@@ -44,7 +44,7 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   // Kafka starts together with the control plane. With --reset it waits until the state directory is known to be ours to delete.
   const starting = options.reset === true ? undefined : startLocalKafka(kafkaDirectory, assets, cleanup);
   starting?.catch(() => undefined);
-  const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} simulated nodes (KWOK)`, () =>
+  const plane = await step(`control plane with ${nodes} simulated nodes (KWOK)`, () =>
     startControlPlane({
       directory: join(directory, 'cluster'),
       reset: options.reset === true,

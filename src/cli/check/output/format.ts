@@ -24,12 +24,12 @@ export interface Report {
   readonly version: string;
 }
 
-/** Formats that tell of every rule that held, and not only of what is wrong. */
-export const tellsPasses = (format: OutputFormat): boolean =>
+/** `includesPasses` is true for formats that list passed rules, not only findings. */
+export const includesPasses = (format: OutputFormat): boolean =>
   format === 'json' || format === 'yaml' || format === 'junit';
 
 /** Formats that have a place for bad input; in the others it is said on standard error. */
-export const tellsProblems = (format: OutputFormat): boolean =>
+export const includesProblems = (format: OutputFormat): boolean =>
   format === 'sarif' || format === 'junit' || format === 'github';
 
 export async function format(report: Report, as: OutputFormat): Promise<string> {

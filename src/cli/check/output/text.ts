@@ -3,7 +3,7 @@ import { resultText } from '../../../policy/index.ts';
 import { type CheckResult, describeResource, fails, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
 
-/** How many names are told of what is only counted. */
+/** The number of names that are listed of objects that are otherwise only counted. */
 const MOST_NAMED = 5;
 
 export function asText(report: Report): string {

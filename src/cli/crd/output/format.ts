@@ -24,7 +24,7 @@ export interface CrdReport {
 }
 
 /** Formats that have a place for bad input; in the others it is said on standard error. */
-export const tellsProblems = (format: CrdFormat): boolean => format === 'sarif' || format === 'github';
+export const includesProblems = (format: CrdFormat): boolean => format === 'sarif' || format === 'github';
 
 export async function format(report: CrdReport, as: CrdFormat): Promise<string> {
   switch (as) {

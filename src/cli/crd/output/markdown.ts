@@ -33,7 +33,7 @@ export function asMarkdown({ compared, against }: CrdReport): string {
   if (whole.length <= MOST_CHARACTERS) return `${whole}\n`;
   const cut = whole.slice(0, whole.lastIndexOf('\n', MOST_CHARACTERS));
   const open = (cut.match(/^<details>/gm)?.length ?? 0) > (cut.match(/^<\/details>/gm)?.length ?? 0);
-  return `${cut}\n${open ? '```\n\n</details>\n' : ''}\n… and more than fits here: \`kidp crd diff\` tells all of it.\n`;
+  return `${cut}\n${open ? '```\n\n</details>\n' : ''}\n… and more than fits here: run \`kidp crd diff\` for the full list.\n`;
 }
 
 function definition(compared: Compared): string {

@@ -22,8 +22,8 @@ const MOST_LINES = 20;
 
 export function asText(report: CrdReport): string {
   const paint = report.colour ? coloured : plain;
-  const told = report.compared.filter((each) => each.verdict.changes.length > 0 || each.objects !== undefined);
-  const lines = told.flatMap((each) => {
+  const shown = report.compared.filter((each) => each.verdict.changes.length > 0 || each.objects !== undefined);
+  const lines = shown.flatMap((each) => {
     const shown = definitionLines(each, report, paint);
     return shown.length === 0 ? [] : [...shown, ''];
   });
