@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- libraries`: what the libraries would cost in place of the code that we keep by hand, or cost in place of a larger
- * one (docs/decisions/0025 and 0026). The peers are not dependencies: they are installed into a temporary directory from the npm
+ * one (docs/decisions/0025 and 0029). The peers are not dependencies: they are installed into a temporary directory from the npm
  * registry. Each figure is the median of five processes; our code is measured as it is shipped, compiled.
  */
 import { execFileSync, fork } from 'node:child_process';
