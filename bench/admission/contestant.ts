@@ -14,7 +14,7 @@ export interface Contestant {
   /** Since the process began. */
   readonly readyMilliseconds?: number;
   residentMegabytes(): number;
-  /** Of the process so far: tells what a review costs however busy the machine is. */
+  /** The CPU time of the process so far: the cost of a review, however busy the machine is. */
   cpuMilliseconds(): number;
   stop(): Promise<void>;
 }

@@ -72,7 +72,7 @@ describe('a replica', () => {
   });
 });
 
-test('answers again by itself after the API server was restarted', async () => {
+test('recovers automatically after a restart of the API server', async () => {
   await platform.plane.apiServer.kill();
   await platform.plane.apiServer.start();
   await isAsked();
@@ -133,7 +133,7 @@ test('without any replica, Fail denies with a clear message and Ignore lets thro
   expect(said).toContain('failed calling webhook "validate-fail.kidp.platform.company.com"');
   expect(said).toMatch(/connection refused|EOF|connection reset|broken pipe/);
   expect(await refusal(client, secrets, secret)).toBe('');
-  // What is exempt is never held hostage, and a Policy can be mended or deleted meanwhile.
+  // Exempt namespaces are never blocked, and a Policy can be fixed or deleted meanwhile.
   expect(await refusal(client, configMaps, configMap('x', {}, { namespace: 'kube-system' }))).toBe('');
   await applyPolicy(client, policy('all-fine', ['core/v1/ConfigMap'], 'true'));
   first = await startReplica(platform, { identity: 'third', port: first.port, leads: true }, processes);

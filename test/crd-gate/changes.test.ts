@@ -99,7 +99,7 @@ describe('by configuration, a breaking change', () => {
   beforeAll(async () => void (await plane.gate({ allowUnused: true })));
   afterAll(async () => void (await plane.gate()));
 
-  test('is let in where nothing uses what it breaks', async () => {
+  test('is admitted if nothing uses what it breaks', async () => {
     const before = widgets('unused', size({}));
     await define(plane.client, before);
     const { code, stderr } = await plane.kubectl(
@@ -112,7 +112,7 @@ describe('by configuration, a breaking change', () => {
     expect(used).toContain('none of 1 stored object would break');
   });
 
-  test('of a version that is not served is let in, objects or not', async () => {
+  test('of a version that is not served is admitted, with or without objects', async () => {
     const versions = (bounds: object) => [
       version('v1', size({})),
       version('v1alpha1', size(bounds), { served: false, storage: false }),
@@ -126,7 +126,7 @@ describe('by configuration, a breaking change', () => {
   });
 });
 
-describe('what is let in', () => {
+describe('admitted changes', () => {
   test('a wider schema, a new version, labels and annotations: without a word', async () => {
     const before = widgets('wider', size({ maximum: 10 }));
     await define(plane.client, before);
@@ -188,7 +188,7 @@ describe('what is let in', () => {
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: says === '' ? '' : expect.stringContaining(says) });
     });
 
-    test('but nothing that only the objects could tell', async () => {
+    test('but no result that depends on the objects', async () => {
       const rule = { 'x-kubernetes-validations': [{ rule: "self.lowerAscii().split('-').size() < 5" }] };
       const spec = { type: 'object', properties: { size: { type: 'integer' }, colour: { type: 'string', ...rule } } };
       const after = converted({
@@ -212,7 +212,7 @@ describe('what is let in', () => {
       ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'],
       after,
     );
-    // Either it is known to break, or it is risky; what it is not is let in without a word.
+    // The change is breaking or risky, but never admitted without a warning.
     expect(dry.stderr).toContain('crd compatibility');
     expect(dry.stderr).toContain('none of 1 stored object would break');
   });

@@ -124,7 +124,7 @@ describe('in production', () => {
     expect(tried).toContain('does not count where kidp runs with --environment production');
   });
 
-  test('an Approval of exactly this change lets it in, whoever then makes it, and not the next one', async () => {
+  test('an Approval admits exactly this change, by any user, and not the next one', async () => {
     const { stored, narrower, plural, digest } = await denied();
     const { name } = await ask(ada, subjectOf(stored, digest)).then(({ metadata }) => metadata);
     expect(await refusalOf(() => change(ada, narrower))).toContain(`Approval ${name} is not decided yet`);
@@ -141,7 +141,7 @@ describe('in production', () => {
 
   test.each([
     { reason: 'another digest', over: { digest: `sha256:${'1'.repeat(64)}` } },
-    { reason: 'another uid: the definition was made anew', over: { uid: 'another' } },
+    { reason: 'another UID: the definition was re-created', over: { uid: 'another' } },
     { reason: 'another name', over: { name: 'others.gate.example.com' } },
     { reason: 'another kind', over: { kind: 'OperatorDeployment' } },
   ])('an Approval of something else does not: $reason', async ({ over }) => {
@@ -217,7 +217,7 @@ describe('an Approval', () => {
   });
 
   test.each([
-    { reason: 'a decision is taken back', spec: { decisions: [] } },
+    { reason: 'a decision is removed', spec: { decisions: [] } },
     {
       reason: 'a decision is turned round',
       spec: { decisions: [{ decision: 'Reject', by: 'grace', at: '2026-01-31T12:00:00Z' }] },

@@ -105,7 +105,7 @@ describe('a definition that is deleted', () => {
     await eventually(async () => (await revisionsOf('again')).at(-1)?.status?.removedAt !== undefined, patient);
   });
 
-  test('and is made anew is compared with what it was: manifests may not apply any more', async () => {
+  test('and re-created is compared with its last revision: manifests might no longer apply', async () => {
     const { code, stderr } = await plane.kubectl(['create', '-f', '-'], { input: narrower });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).toContain('an earlier definition of this name (revision 1) was deleted');

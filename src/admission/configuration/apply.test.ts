@@ -141,13 +141,13 @@ test.each([
   await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(phases.length), 60_000);
   await install({ ...alone, id: 'other', installation: 'other/kidp' }, cluster).configurations.apply([]);
   for (const { resource } of phases) cluster.remove(resource, key);
-  // Which comes after them, and is told in order.
+  // The watch delivers events in order.
   for (const { resource } of phases) {
     cluster.put(resource, { metadata: { ...key, annotations: { [installerAnnotation]: installer.id } } });
     cluster.put(resource, { metadata: { ...key, annotations: { [installerAnnotation]: installer.id, a: 'b' } } });
   }
-  const told = phases.length * (isPutBack ? 3 : 2);
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(told), 60_000);
+  const expected = phases.length * (isPutBack ? 3 : 2);
+  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(expected), 60_000);
   await end();
 });
 

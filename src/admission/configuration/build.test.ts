@@ -143,7 +143,7 @@ describe('the webhooks for policies', () => {
     mutate?: string[];
     again?: string[];
   }[] = [
-    { reason: 'nothing is asked where no policy is about it', scope: [] },
+    { reason: 'no webhook if no policy matches', scope: [] },
     { reason: 'a kind by its plural', scope: [entry()], fail: ['apps/v1: deployments (CREATE,UPDATE)'] },
     {
       reason: 'resources with the same operations in one rule',

@@ -28,12 +28,12 @@ test('what is asked about is the deletion of Namespaces, each by one webhook, an
 });
 
 test.each<{ reason: string; targets: Target[]; closed: boolean }>([
-  { reason: 'no policy is about them', targets: [], closed: false },
+  { reason: 'no policy matches', targets: [], closed: false },
   { reason: 'a policy that fails closed is', targets: [target()], closed: true },
   { reason: 'one on everything is', targets: [target({ group: '*', version: '*', resource: '*' })], closed: true },
   { reason: 'only one that fails open is', targets: [target({ failurePolicy: 'Ignore' })], closed: false },
-  { reason: 'it is about their creation', targets: [target({ operation: 'CREATE' })], closed: false },
-  { reason: 'it is about what is in them', targets: [target({ resource: 'pods' })], closed: false },
+  { reason: 'a policy matches their creation', targets: [target({ operation: 'CREATE' })], closed: false },
+  { reason: 'a policy matches objects in them', targets: [target({ resource: 'pods' })], closed: false },
 ])('namespaces of no Team wait while nobody answers: $closed, where $reason', ({ targets, closed }) => {
   const webhooks = namespaceWebhooks({ failurePolicy: 'Fail', targets, exemptNamespaces });
   expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([

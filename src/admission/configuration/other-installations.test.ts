@@ -77,7 +77,7 @@ const rows: {
     configuration: () => leftBy(url(stranger.url, living.caBundle)),
   },
   {
-    reason: 'what kidp did not create: that is told when it is to be written',
+    reason: 'a configuration that kidp did not create: it is reported when kidp writes its own',
     configuration: () => ({ metadata: { name: configurationName } }),
   },
 ];

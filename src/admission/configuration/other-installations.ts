@@ -5,7 +5,7 @@
  * An installation counts even while none of its replicas runs. Its configurations point to a Service or name its
  * leader-election Lease. A standalone process counts if its replica Lease is current, unless it was a process of this
  * machine that has ended, or if an endpoint verified by the CA bundle in its configurations responds. Both are checked,
- * because clocks may differ and an address may not be reachable from here.
+ * because clocks may differ and an address might not be reachable from here.
  */
 import { request } from 'node:https';
 import { hostname } from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * Whatever policies match: the API server, as it reads rules and conditions, asks us about each request so that every policy
- * that is about it judges it once, in a version that it names, and in a call that fails closed where the policy does.
+ * that matches it is evaluated once, in a version that it names, and in a call that fails closed where the policy does.
  */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -156,7 +156,7 @@ const entries: fc.Arbitrary<ScopeEntry> = fc
     return { ...rest, group, version, kind, sparing: type === everything, phase: 'validate' as const, ...below };
   });
 
-it('every policy judges every request that it is about, once', () => {
+it('every policy is evaluated once for every request that it matches', () => {
   fc.assert(
     fc.property(fc.array(entries, { minLength: 1, maxLength: 5 }), (scope) => {
       const { asked } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../runtime/index.ts';
 import { type Sync, startSync } from './sync.ts';
 
-describe('what is kept in line', () => {
+describe('a synced state', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 

@@ -61,7 +61,7 @@ describe('the labels gate', () => {
       chain: { end: 'unknown', path: [] },
     },
   ];
-  it.each(right)('lets in: $reason', ({ request, chain }) => {
+  it.each(right)('admits: $reason', ({ request, chain }) => {
     expect(judged(request, chain)).toMatchObject({ allowed: true, violations: [] });
   });
 

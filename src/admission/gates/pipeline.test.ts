@@ -145,7 +145,7 @@ describe('a request through all gates', () => {
     expect((await judged(labelled, 'validate', undefined, { owners: stale })).allowed).toBe(true);
   });
 
-  it('is not let in where owners cannot be read', async () => {
+  it('is not admitted if owners cannot be read', async () => {
     const away: OwnerLookup = { ...owners, team: () => Promise.reject(new Error('away')) };
     await expect(judged(create(database()), 'validate', undefined, { owners: away })).rejects.toThrow('away');
   });
@@ -188,7 +188,7 @@ describe('a Policy', () => {
   };
   const set = setOf(rule('no-policies', ['Policy'], 'false'), rule('other', ['Database'], 'true'));
 
-  it('is judged by others, and never by itself', async () => {
+  it('is evaluated by other policies, never by its own rules', async () => {
     expect((await judged(about('other'), 'validate', set)).allowed).toBe(false);
     expect((await judged(about('no-policies'), 'validate', set)).allowed).toBe(true);
   });

@@ -66,7 +66,7 @@ describe('a denial', () => {
 
   test.each([
     { reason: 'where it is a trial', results: [result()], more: { dryRun: true }, events: 0 },
-    { reason: 'where it was let in', results: [result({ denies: false, result: 'warn' })], more: {}, events: 0 },
+    { reason: 'for an admitted request', results: [result({ denies: false, result: 'warn' })], more: {}, events: 0 },
     {
       reason: 'where the API server did it by a policy of its own',
       results: [result({ policyKind: 'ValidatingAdmissionPolicy' })],

@@ -82,8 +82,8 @@ describe('a Policy is refused', () => {
   });
 });
 
-describe('a Policy is let in', () => {
-  test('with what it would deny of what is there, by name', async () => {
+describe('a Policy is admitted', () => {
+  test('with the existing objects that it would deny, by name', async () => {
     const cluster = policyCluster();
     for (let index = 0; index < 8; index += 1)
       cluster.putConfigMap(`c${index}`, 'team-a', { a: index < 7 ? 'y' : 'x' });
@@ -208,7 +208,7 @@ describe('an exception', () => {
       policies: [{ name: 'p' }],
       said: /no effect in namespace team-a: exceptions take effect only in policy-exceptions/,
     },
-  ])('$reason is let in with a warning', async ({ policies, more, namespace = 'policy-exceptions', said }) => {
+  ])('$reason is admitted with a warning', async ({ policies, more, namespace = 'policy-exceptions', said }) => {
     const cluster = policyCluster();
     const rules = [
       { name: 'rule', expression: 'true' },
@@ -228,7 +228,7 @@ describe('an exception', () => {
     expect(violations[0]).toMatchObject({ field: 'spec.matchConditions[0].expression' });
   });
 
-  test('that is as it must be is let in without a word', async () => {
+  test('that is valid is admitted without warnings', async () => {
     const cluster = policyCluster();
     cluster.putPolicy('p', 'true');
     const { exception } = await start(cluster);

@@ -6,7 +6,7 @@ import { eventually } from '../../runtime/testing/index.ts';
 import { startReplicaReport } from './replica-report.ts';
 import { startPolicySource } from './source.ts';
 
-test('a replica reports what it judges by once it is ready, anew with each set, and takes it back', async () => {
+test('a ready replica reports its policy set, again on every change, and deletes its report when it stops', async () => {
   const cluster = policyCluster();
   const source = startPolicySource({
     client: cluster.client,

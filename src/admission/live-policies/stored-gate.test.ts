@@ -51,7 +51,7 @@ describe('an object as it is stored', () => {
       object: databaseOf(),
       admitted: { admitted: false, reasons: [expect.stringContaining('no backup')] },
     },
-    { reason: 'is let in by it', object: databaseOf({ spec: { backup: {} } }), admitted: { admitted: true } },
+    { reason: 'is admitted', object: databaseOf({ spec: { backup: {} } }), admitted: { admitted: true } },
     {
       reason: 'is denied where its owner belongs to another team',
       object: databaseOf({ spec: { backup: {}, owner: { kind: 'Team', name: 'other' } } }),
@@ -92,7 +92,7 @@ describe('an object as it is stored', () => {
     expect(await gate.ask(database, object)).toEqual(admitted);
   });
 
-  test('is not asked what only a request could tell', async () => {
+  test('is not evaluated by rules that need a request', async () => {
     const cluster = policyCluster();
     const spec = {
       selector: { resourceTypes: ['Database'] },
@@ -141,7 +141,7 @@ describe('an answer', () => {
     await eventually(async () => (await gate.ask(database, databaseOf())).admitted === false, { within: 20_000 });
   });
 
-  test('is another when a rule comes into force, and who follows is told', async () => {
+  test('changes when a rule takes effect, and subscribers are notified', async () => {
     const clock = new FakeClock(Date.parse('2026-01-01T00:00:00Z'));
     vi.spyOn(Date, 'now').mockImplementation(() => clock.now());
     ends.push(() => vi.restoreAllMocks());
@@ -151,13 +151,13 @@ describe('an answer', () => {
     cluster.put(policy.resource, { metadata: { name: 'backup' }, spec });
     const { gate, source } = start(cluster, clock);
     await source.whenSynced();
-    const told = vi.fn();
-    gate.subscribe(told);
+    const listener = vi.fn();
+    gate.subscribe(listener);
     expect(await gate.ask(database, databaseOf())).toEqual({ admitted: true });
     await clock.advance(1_000);
-    told.mockClear();
+    listener.mockClear();
     await clock.advance(24 * 3_600_000);
-    expect(told).toHaveBeenCalled();
+    expect(listener).toHaveBeenCalled();
     expect(await gate.ask(database, databaseOf())).toMatchObject({ admitted: false });
   });
 

@@ -181,7 +181,7 @@ function placesIn(tree: unknown): Place[] {
 }
 
 describe('reviews that nobody would send', () => {
-  it('get a valid answer with the same uid or a 4xx, and let nothing in that must not', async () => {
+  it('get a valid answer with the same uid or a 4xx, and never admit a forbidden request', async () => {
     const denied = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(
@@ -199,7 +199,7 @@ describe('reviews that nobody would send', () => {
           if (!response.allowed) denied.set(reason, (denied.get(reason) ?? 0) + 1);
           // What a policy says counts in the last word, when nobody can change the object any more.
           const decides = phase === 'validate' || reason !== 'too many replicas';
-          if (response.allowed && decides && mustNotPass(sent.request)) throw new Error(`let in: ${text}`);
+          if (response.allowed && decides && mustNotPass(sent.request)) throw new Error(`admitted: ${text}`);
           if (!response.allowed && response.status.message === '') throw new Error(`denied without a word: ${text}`);
         },
       ),

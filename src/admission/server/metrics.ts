@@ -76,16 +76,16 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
   const policies = new Map<string, PolicyCounts>();
   const aggregate = new PolicyAggregate(policies);
   policyCounters(policies, aggregate, registers);
-  let inFlight = 0;
+  let requestsInFlight = 0;
   return {
     registry,
     contentType: registry.contentType,
     text() {
-      flying.set(inFlight);
+      flying.set(requestsInFlight);
       return registry.metrics();
     },
     inFlight(now) {
-      inFlight = now;
+      requestsInFlight = now;
     },
     answered(phase, result, seconds) {
       // Updating the metrics in batches is many times faster.

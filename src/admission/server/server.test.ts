@@ -81,7 +81,7 @@ describe('the webhook, alone', () => {
     expect(body.response?.status?.message).toContain('Team backend-team → Team other-team');
   });
 
-  it('lets in', async () => {
+  it('admits', async () => {
     const { body } = await send('/validate', JSON.stringify(review({ object: object('backend-team') })));
     expect(body.response).toEqual({ uid: review().request.uid, allowed: true });
   });

@@ -121,19 +121,19 @@ interface Reviews {
 function startReviews(options: AnswerOptions): Reviews {
   const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
   const budget = startBudget(options.mostBytes ?? mostBytesByDefault);
-  let inFlight = 0;
+  let reviewsInFlight = 0;
   const begin = ({ phase }: AskedFor) => {
     const started = performance.now();
     const share = budget.share();
-    inFlight += 1;
-    metrics?.inFlight(inFlight);
+    reviewsInFlight += 1;
+    metrics?.inFlight(reviewsInFlight);
     return {
       share,
-      isOverLimit: inFlight > mostInFlight,
+      isOverLimit: reviewsInFlight > mostInFlight,
       end(result: 'allowed' | 'denied' | 'error') {
         share.release();
-        inFlight -= 1;
-        metrics?.inFlight(inFlight);
+        reviewsInFlight -= 1;
+        metrics?.inFlight(reviewsInFlight);
         metrics?.answered(phase, result, (performance.now() - started) / 1000);
       },
     };

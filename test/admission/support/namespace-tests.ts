@@ -61,7 +61,7 @@ export function namespaceTests(running: () => Platform): void {
         spec: { engine: 'postgresql', owner: { kind: 'Team', name: 'backend-team' } },
       } as UnknownObject);
 
-    /** What kubectl says on its standard error; a deletion that is let in without a word says nothing there. */
+    /** Returns the standard error of kubectl, which is empty for a deletion that is admitted without warnings. */
     const refusal = async (name: string, ...flags: string[]) =>
       (await platform.kubectl(['delete', 'namespace', name, '--wait=false', ...flags])).stderr;
 
@@ -152,7 +152,7 @@ export function namespaceTests(running: () => Platform): void {
       );
     });
 
-    test('whatever was let go is gone in the end, and what is made anew under its name is as safe as before', async () => {
+    test('a confirmed deletion completes, and a re-created namespace is protected again', async () => {
       await Promise.all(['team-shop', 'pruned', 'plain', 'team-empty'].map(isGone));
       await addNamespace('team-shop');
       await addDatabase('team-shop', 'orders');

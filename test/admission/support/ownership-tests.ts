@@ -68,9 +68,17 @@ export function ownershipTests(running: () => Platform): void {
       await client.patch(databases, key, { type: 'merge', body: { spec: { costTags: { a: 'b' } } } });
       const { generation } = (await client.get(databases, key)).metadata;
       expect(generation).toBe(2);
-      const told = lines.filter(({ message, name }) => message === 'admitted' && name === 'traced');
-      expect(told.map(({ correlationId }) => correlationId)).toEqual([`${metadata.uid}/1/1`, `${metadata.uid}/2/1`]);
-      expect(told[0]).toMatchObject({ operation: 'CREATE', kind: 'Database', namespace, review: expect.any(String) });
+      const admitted = lines.filter(({ message, name }) => message === 'admitted' && name === 'traced');
+      expect(admitted.map(({ correlationId }) => correlationId)).toEqual([
+        `${metadata.uid}/1/1`,
+        `${metadata.uid}/2/1`,
+      ]);
+      expect(admitted[0]).toMatchObject({
+        operation: 'CREATE',
+        kind: 'Database',
+        namespace,
+        review: expect.any(String),
+      });
     });
 
     const ownerNow = async () =>
@@ -119,14 +127,14 @@ export function ownershipTests(running: () => Platform): void {
     });
 
     describe('what does not change the owner', () => {
-      test('is let in', async () => {
+      test('is admitted', async () => {
         expect(
           await patched('merge', { metadata: { labels: { 'database.platform.company.com/type': 'postgresql' } } }),
         ).toContain('patched');
         expect((await kubectl(['apply', '--dry-run=server', '-f', '-'], database('any-team', 'another'))).code).toBe(0);
       });
 
-      test('is let in for an object that is being deleted and only loses its finalizer', async () => {
+      test('is admitted for an object that is being deleted and only loses its finalizer', async () => {
         const finalizers = ['kidp.test/hold'];
         await client.create(databases, {
           ...database('backend-team', 'leaving'),

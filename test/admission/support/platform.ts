@@ -102,7 +102,7 @@ export const configMap = (name: string, data: Record<string, string> = {}, over:
     data,
   }) as KubernetesObject & { data: Record<string, string> };
 
-/** What the API server says to a creation that is only tried: empty where it would be let in. */
+/** Returns the error of a dry-run creation; empty if it would be admitted. */
 export async function refusal(client: Client, resource: Resource, object: KubernetesObject): Promise<string> {
   try {
     await client.create(resource, object, { dryRun: true });

@@ -108,7 +108,7 @@ export function policyTests(running: () => Platform): void {
         expect(metadata.finalizers).toEqual([finalizer]);
       });
 
-      test('an owner that does not exist yet is let in with a warning, and without a team', async () => {
+      test('an owner that does not exist yet is admitted with a warning and without a team label', async () => {
         const { code, stderr } = await platform.kubectl(
           ['apply', '-f', '-'],
           databaseOf('early', { kind: 'Application', name: 'later' }),
@@ -336,7 +336,7 @@ export function policyTests(running: () => Platform): void {
       });
       afterAll(() => deletePolicy(client, 'all-fine'));
 
-      test('one that fails denies what it is about, says so, and lets it in where it may fail open', async () => {
+      test('a failing expression denies matching requests with a reason, and admits them with failurePolicy Ignore', async () => {
         const selector = { matchLabels: { broken: 'yes' } };
         const broken = (failurePolicy: string) =>
           policy('broken', ['core/v1/ConfigMap'], "object.data.missing == 'x'", { selector, spec: { failurePolicy } });
@@ -370,7 +370,7 @@ export function policyTests(running: () => Platform): void {
         await deletePolicy(client, 'endless');
       });
 
-      test('one that refuses all Policies can be mended and deleted', async () => {
+      test('a Policy that denies all Policies can be fixed and deleted', async () => {
         const operations = ['CREATE', 'UPDATE', 'DELETE'];
         await applyPolicy(client, policy('no-policies', ['Policy'], 'false', { selector: { operations } }));
         const another = policy('another', ['Database'], 'true');

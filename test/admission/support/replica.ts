@@ -26,15 +26,15 @@ if (process.env.LEADS === 'yes') {
   source.subscribe(() => void apply()?.catch((error: unknown) => process.stderr.write(`${error}\n`)));
 }
 process.stdout.write(`listening ${admission.port}\n`);
-const tell = () =>
+const report = () =>
   process.stdout.write(
     `policies ${source
       .current()
       .set.policies.map(({ model }) => model.name)
       .join(' ')}\n`,
   );
-source.subscribe(tell);
-tell();
+source.subscribe(report);
+report();
 
 process.once('SIGTERM', () => {
   void admission

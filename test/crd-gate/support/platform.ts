@@ -30,7 +30,10 @@ export async function startGatePlane(options: ControlPlaneOptions = {}): Promise
   };
 }
 
-/** Whether the API server calls the gate: what it never lets in is refused by it, and not for want of a connection. */
+/**
+ * Waits until the API server calls the gate: a request that the gate always denies is denied by it, and not because of
+ * a failed connection.
+ */
 async function isAsked(client: Client): Promise<boolean> {
   const said = await refusalOf(() => client.create(definitions, widgets('probes', deep(400)), { dryRun: true }));
   return said.includes('crd compatibility');

@@ -1,4 +1,4 @@
-/** Policies from the moment they are written to what becomes of what is there already, on a real API server. */
+/** Policies on a real API server: from their creation to the scan of existing objects. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PolicyException, policyException } from '../../../src/api/index.ts';
 import { customResourceDefinitions } from '../../../src/cli/up/definitions.ts';
@@ -82,7 +82,7 @@ export function policyTests(running: () => PolicyPlane): void {
         expect(stderr).toContain('its own test "empty" (spec.tests[0]) fails');
       });
 
-      test('tells what it would deny, also on a dry run, which leaves nothing behind', async () => {
+      test('reports the existing objects that it would deny, also on a dry run', async () => {
         const inNamespace = await namespace('radius');
         await put('bad', inNamespace, { a: 'y' });
         await put('good', inNamespace, { a: 'x' });
@@ -131,7 +131,7 @@ export function policyTests(running: () => PolicyPlane): void {
         const name = uniqueName('scan');
         await inForce(policyObject(name, about(inNamespace, "object.data.a == 'x'")));
         await eventually(async () => (await live.status(name))?.violations === 1, patient);
-        // As if it had come in while the webhook was away: our own namespace is exempt, a policy that audits lets it in.
+        // As if it was stored while the webhook was unavailable: the platform namespace is exempt, and the policy only audits.
         const lenient = about(inNamespace, "object.data.a == 'x'");
         await apply(policyObject(name, { ...lenient, rules: [{ ...lenient.rules[0], enforcement: 'Audit' }] }));
         await eventually(

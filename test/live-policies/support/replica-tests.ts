@@ -16,7 +16,7 @@ export function replicaTests(running: () => PolicyPlane): void {
     });
     afterAll(() => leaseClient?.close());
 
-    /** Whoever does not answer lets in: so a gap would show. */
+    /** The failurePolicy is Ignore, so that a gap would be visible. */
     const spec = (expression: string) => ({
       selector: { resourceTypes: ['core/v1/ConfigMap'] },
       failurePolicy: 'Ignore',

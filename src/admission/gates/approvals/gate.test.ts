@@ -136,7 +136,7 @@ describe('the gate', () => {
       codes: ['ApprovalImmutable', 'ApprovalImmutable'],
     },
     {
-      reason: 'another reason, and others who are told',
+      reason: 'another reason and other notification addresses',
       request: requestOf('ada', approvalWith({ reason: 'small', notify: ['ada@example.com'], decisions: [] }), pending),
       codes: ['ApprovalImmutable', 'ApprovalImmutable'],
     },

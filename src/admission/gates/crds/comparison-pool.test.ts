@@ -55,7 +55,7 @@ describe('a comparer', () => {
     comparer.release();
   });
 
-  test('begins anew for who takes it next', async () => {
+  test('starts from scratch for the next caller', async () => {
     const { signal } = new AbortController();
     const first = await comparers.take(signal);
     await first.compare(definition(size({})), definition(size({ maximum: 10 })));

@@ -123,7 +123,7 @@ describe('a change', () => {
     expect(found).toEqual({ codes: [], violations: [], warnings: [], auditAnnotations: undefined });
   });
 
-  test('that is safe is let in, and stands in the audit log', async () => {
+  test('that is safe is admitted and recorded in the audit log', async () => {
     const { codes, warnings, auditAnnotations } = await judged(update(), { compared: { verdict: verdictOf() } });
     expect({ codes, warnings }).toEqual({ codes: [], warnings: [] });
     expect(auditAnnotations).toMatchObject({ 'crd-verdict': 'safe', 'crd-digest': digest });
@@ -202,7 +202,7 @@ describe('a change', () => {
         denied: false,
       },
       {
-        reason: 'one of several that objects could tell about',
+        reason: 'one of several that depend on objects',
         changes: [{ ...webhook, kind: 'conversion-webhook-changed' as const }, riskyChange],
         denied: true,
       },
@@ -212,7 +212,7 @@ describe('a change', () => {
       if (!denied) expect(found.warnings.join('\n')).toContain('A maximum of 10 was added');
     });
 
-    test('those that can tell nothing are not asked for', async () => {
+    test('objects that cannot affect the result are not read', async () => {
       const compared = { verdict: verdictOf({ ...renamed, kind: 'short-name-removed' }) };
       const { codes, auditAnnotations } = await judged(update(), { compared, objects: 3, broken: 1 });
       expect(codes).toEqual([]);
@@ -220,7 +220,7 @@ describe('a change', () => {
     });
   });
 
-  test('that is risky and whose objects cannot be read is let in with a warning, if so configured', async () => {
+  test('that is risky and whose objects cannot be read is admitted with a warning, if so configured', async () => {
     const found = await judged(update(), { compared: { verdict: risky }, status: 500 }, { whenIncomplete: 'warn' });
     expect(found.codes).toEqual([]);
     expect(found.warnings.at(-1)).toContain('GET /apis/example.com/v1/widgets returned 500: why');
@@ -372,7 +372,7 @@ describe('the annotation', () => {
       says: 'allowed by the annotation',
     },
     {
-      reason: 'by who may not',
+      reason: 'by a user without the verb',
       allowed: false,
       environment: 'dev' as const,
       denied: true,

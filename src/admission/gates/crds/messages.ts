@@ -124,7 +124,7 @@ export function riskyWarnings(verdict: Verdict, stored?: Stored): string[] {
   ];
 }
 
-/** `earlierWarnings` warns that a re-created definition may not accept manifests of the deleted one. */
+/** `earlierWarnings` warns that a re-created definition might not accept manifests of the deleted one. */
 export const earlierWarnings = (verdict: Verdict, sequence: number): string[] => [
   warning(
     `${verdict.name}: an earlier definition of this name (revision ${sequence}) was deleted; manifests for it might not apply to this one`,

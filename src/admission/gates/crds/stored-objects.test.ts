@@ -78,7 +78,7 @@ test('whatever the sizes, all are read once, and no page that is taken is larger
   );
 });
 
-test('another failure of the connection is told, with how far it got', async () => {
+test('another connection failure is reported together with the progress', async () => {
   const { client } = clusterOf(Array(100).fill(500));
   const failing = {
     request: (asked: RawRequest) =>

@@ -73,7 +73,7 @@ function gateOver({
   const list = async ({ kind }: { kind: string }) => {
     const installed = 'installed' in given ? given.installed : {};
     if (kind === 'Cluster') return { items, metadata: {} };
-    if (installed === undefined) throw new Error('who asks may not');
+    if (installed === undefined) throw new Error('forbidden');
     return { items: Object.entries(installed).map(([cluster, version]) => ({ spec: { cluster, version } })) };
   };
   const asksAboutBreaking = (environment: string) => environment === 'Production';
@@ -93,7 +93,7 @@ interface Row {
 
 describe('a rollout that is created', () => {
   test.each<Row>([
-    { reason: 'is let in without a word where all is known' },
+    { reason: 'is admitted without warnings if everything is known' },
     { reason: 'may spell the version without v', spec: { version: '1.2.0' } },
     {
       reason: 'waits for an Operator',
@@ -149,7 +149,7 @@ describe('a rollout that is created', () => {
       denied: 'cannot be installed',
     },
     {
-      reason: 'is told of definitions that break',
+      reason: 'gets a warning about breaking definitions',
       operator: operatorWith([available('v1.2.0', { compatibility: 'breaking' })]),
       warned: 'has breaking changes of CustomResourceDefinitions',
     },
@@ -220,7 +220,7 @@ describe('a rollout that is created', () => {
     else expect(found.warnings.join('\n')).toContain(warned);
   });
 
-  test('is judged by itself where there is no cluster to ask', async () => {
+  test('is checked for contradictions only, without a cluster', async () => {
     const { violations } = await operatorsGate({}).evaluate(
       requestOf(rollout({ helmTimeout: 'PT0S' })),
       deadlineIn(60_000),
@@ -244,14 +244,14 @@ describe('a rollout whose definitions break those who use the version before', (
       denied: 'is installed in Dev',
     },
     {
-      reason: 'is let in where who starts it says so',
+      reason: 'is admitted if the requester allows it',
       given: { installed: { 'dev-1': 'v1.1.0' } },
       spec: { allowBreaking: true },
     },
     { reason: 'waits for an Approval where one is asked for', given: { installed: { 'prod-1': 'v1.1.0' } } },
-    { reason: 'is let in where it is not there', given: {} },
+    { reason: 'is admitted if the previous version is not installed', given: {} },
     {
-      reason: 'is let in where it does not go',
+      reason: 'is admitted if the previous version is installed elsewhere',
       given: { installed: { 'dev-1': 'v1.1.0' } },
       spec: { clusters: ['prod-1'] },
     },
@@ -259,7 +259,7 @@ describe('a rollout whose definitions break those who use the version before', (
       reason: 'waits in Planning where another version is there: what becomes of that is not known',
       given: { installed: { 'dev-1': 'v1.0.0' } },
     },
-    { reason: 'waits in Planning where what is there cannot be read', given: { installed: undefined } },
+    { reason: 'waits in Planning if installations cannot be read', given: { installed: undefined } },
     {
       reason: 'waits in Planning where who is asked is not known',
       given: { installed: { 'dev-1': 'v1.1.0' }, isSet: false },
@@ -270,15 +270,15 @@ describe('a rollout whose definitions break those who use the version before', (
     const said = violations.map(({ field, message }) => `${field}: ${message.replace(/^.*?: /, '')}`).join('\n');
     if (denied === undefined) expect(said).toBe('');
     else expect(said).toContain(denied);
-    expect(warnings.length, 'what is let in is told all the same').toBe(denied === undefined ? 1 : 0);
+    expect(warnings.length, 'an admitted rollout has a warning').toBe(denied === undefined ? 1 : 0);
   });
 });
 
-describe('a rollout that is taken back', () => {
+describe('a rollback', () => {
   const asking = (allowed: boolean) => operatorsGate({ ask: () => async () => [{ allowed }] as never });
   test.each([
     { reason: 'by who may', allowed: true, codes: [] },
-    { reason: 'by who may not', allowed: false, codes: ['RollbackForbidden'] },
+    { reason: 'by a user without the verb', allowed: false, codes: ['RollbackForbidden'] },
   ])('$reason', async ({ allowed, codes }) => {
     const request = requestOf(rollout({ rollback: true }), rollout());
     const found = await asking(allowed).evaluate(request, deadlineIn(60_000));

@@ -153,7 +153,7 @@ const denied: { reason: string; request: AdmissionRequest; codes: string[]; says
 ];
 
 describe('the ownership gate', () => {
-  it.each(allowed)('lets in: $reason', ({ request }) => {
+  it.each(allowed)('admits: $reason', ({ request }) => {
     expect(decide(request)).toMatchObject({ allowed: true, violations: [] });
   });
 
