@@ -7,7 +7,7 @@ import type { Value } from './values.ts';
 interface NodeBase {
   /** Unique in its tree. */
   readonly id: number;
-  /** Where errors point: the operator, the dot, the name of the function. */
+  /** The position that errors point at: the operator, the dot or the function name. */
   readonly offset: number;
   /** The whole expression is `source.slice(start, end)`. */
   readonly start: number;

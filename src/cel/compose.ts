@@ -46,7 +46,10 @@ export function withComposed(environment: Environment, fields: Readonly<Record<s
   });
 }
 
-/** What others may know of a variable whose expression has this type; undefined where it does not compile. */
+/**
+ * `composedType` returns the type under which other expressions see a variable; undefined stands for one that does not
+ * compile.
+ */
 export function composedType(type: Type | undefined): Type {
   switch (type?.kind) {
     case 'bool':
@@ -88,7 +91,7 @@ export class ComposedVariables extends HostObject {
   readonly #definitions: ReadonlyMap<string, Evaluate>;
   readonly #budget: Budget | undefined;
   readonly #known = new Map<string, Result>();
-  /** What the definitions are evaluated with. */
+  /** The variables that the definitions are evaluated with. */
   inputs: Variables = {};
 
   constructor(definitions: ReadonlyMap<string, Evaluate>, budget: Budget | undefined) {
@@ -108,7 +111,7 @@ export class ComposedVariables extends HostObject {
       value = evaluate(this.inputs, this.#budget);
       this.#known.set(name, value);
     }
-    // Each reader gets an error of its own, to say where in its source it was met.
+    // Each reader gets its own error with its own position.
     return value instanceof CelError ? failed(name, value) : value;
   }
 

@@ -6,7 +6,7 @@ import { setOwn } from './map.ts';
 import { double, INT_MAX, INT_MIN, int, type Value } from './values.ts';
 
 export interface DecodeOptions {
-  /** How deep lists and maps may nest; 1,000 unless said otherwise. */
+  /** The maximum nesting depth of lists and maps; 1,000 by default. */
   readonly maxDepth?: number;
 }
 
@@ -23,7 +23,7 @@ export class DecodeError extends Error {
 
 const MAX_DEPTH = 1000;
 
-/** Throws a DecodeError for text that is no JSON or nests too deep. */
+/** `decodeJson` parses JSON text into CEL values. It throws a DecodeError for invalid or too deeply nested text. */
 export function decodeJson(text: string, options: DecodeOptions = {}): Value {
   const maxDepth = options.maxDepth ?? MAX_DEPTH;
   if (NEEDS_CARE.test(text) || text.includes('__proto__') || mayNestDeeper(text, maxDepth)) {
@@ -32,7 +32,7 @@ export function decodeJson(text: string, options: DecodeOptions = {}): Value {
   try {
     return JSON.parse(text) as Value;
   } catch {
-    // The own parser says where.
+    // The own parser reports the position.
     return new Decoder(text, maxDepth).run();
   }
 }
@@ -170,7 +170,7 @@ class Decoder {
     }
     if (text.length < 16) return Number(text) + 0;
     const big = BigInt(text);
-    // As in Kubernetes: what int64 cannot hold is a double.
+    // As in Kubernetes, a number that does not fit int64 is a double.
     return big < INT_MIN || big > INT_MAX ? double(Number(text)) : (int(big) as Value);
   }
 

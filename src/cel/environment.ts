@@ -1,4 +1,4 @@
-/** What an expression may refer to: variables, functions, types, macros, and which of the language's options are on. */
+/** The environment of an expression: variables, functions, types, macros and language options. */
 import type { CallValidator, FunctionDeclaration, Library, Macro, Overload } from './declarations.ts';
 import { macroTable } from './parse/macros.ts';
 import { DYN, list, parameterOf, runtimeName, sameType, type Type, type, union } from './types.ts';
@@ -83,7 +83,7 @@ export class Environment {
       new Map(options.libraries.flatMap((library) => library.types ?? []).map((each) => [runtimeName(each), each]));
   }
 
-  /** This environment and more: variables, types, a library of the host. */
+  /** `extend` returns this environment with additional variables, types and libraries. */
   extend(more: {
     variables?: Readonly<Record<string, Type>>;
     types?: readonly TypeProvider[];
@@ -124,7 +124,7 @@ export class Environment {
     };
   }
 
-  /** What `name` is outside of any loop: a variable's type, or the type of a type. */
+  /** `identifier` resolves a name outside of loops: the type of a variable, or the type of a type. */
   identifier(name: string): { type: Type; value?: TypeValue } | undefined {
     const variable = this.variables.get(name);
     if (variable !== undefined) return { type: variable };

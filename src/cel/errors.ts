@@ -1,6 +1,6 @@
 /** Errors and unknowns as values: what an evaluation yields where it has no value. See values.ts. */
 
-/** What stands where a value should: an error or an unknown. */
+/** A result that is no value: an error or an unknown. */
 export abstract class NonValue {
   abstract readonly kind: 'error' | 'unknown';
 }
@@ -23,14 +23,14 @@ export type ErrorCode =
   | 'host'
   | 'too_deep';
 
-/** An error as a value. It is no `Error`: taking a stack trace would cost more than the evaluation. */
+/** An error as a value. It is no `Error`, because a stack trace would cost more than the evaluation. */
 export class CelError extends NonValue {
   override readonly kind = 'error' as const;
   readonly code: ErrorCode;
   readonly message: string;
-  /** Offset in the source of the expression that failed; -1 until the caller has said where. */
+  /** The offset of the failed sub-expression in the source; -1 until the caller sets it. */
   offset = -1;
-  /** What failed in another expression, with its place there: the one that defines a variable that was read. */
+  /** The original error, if it happened in the expression that defines a variable. */
   cause: CelError | undefined = undefined;
 
   constructor(code: ErrorCode, message: string) {
@@ -44,7 +44,7 @@ export class CelError extends NonValue {
   }
 }
 
-/** What the host does not know yet. `&&`, `||` and `?:` absorb it as they absorb errors; elsewhere it spreads. */
+/** A value that the host does not know yet. `&&`, `||` and `?:` absorb it like errors; elsewhere it propagates. */
 export class Unknown extends NonValue {
   override readonly kind = 'unknown' as const;
   /** Names of the attributes that would be needed, `object.spec`, without duplicates. */

@@ -23,7 +23,7 @@ import {
 /** Variables whose values the host knows to be data: made by JSON.parse, decodeJson, a YAML parser or itself. */
 class TrustedVariables {}
 
-/** Of these some are computed when they are first read. */
+/** Variables of which some are computed on first read. */
 class LazyVariables extends TrustedVariables {}
 
 /**
@@ -102,7 +102,7 @@ export function hostValue(value: unknown): Result {
 }
 
 class Importer {
-  /** What is being looked at now, from the root down: to find cycles. */
+  /** The current path from the root, to detect cycles. */
   readonly #path = new Set<object>();
 
   value(value: unknown, depth: number): Result {

@@ -25,7 +25,7 @@ export function reads(ast: Expr): readonly Read[] {
   return [...known.values()];
 }
 
-/** What a variable of a loop stands for; null where that is no part of a variable. */
+/** The path that a loop variable stands for; null if it is no part of a variable. */
 type Scope = ReadonlyMap<string, Way | null>;
 type Way = Omit<Read, 'node'>;
 

@@ -1,4 +1,4 @@
-/** Places in the source of an expression, and the complaints that point at them. */
+/** Positions in the source of an expression, and the issues that point at them. */
 
 export interface Position {
   /** UTF-16 offset. */
@@ -22,7 +22,7 @@ export type IssueCode =
   | 'duplicate'
   | 'unsupported';
 
-/** One thing that is wrong with an expression before it ever runs. */
+/** A compile-time issue of an expression. */
 export interface Issue extends Position {
   readonly code: IssueCode;
   readonly message: string;
@@ -80,7 +80,7 @@ export class Source {
   }
 }
 
-/** Issues as a person reads them: `ERROR: <input>:1:5: …` with the line and a caret each. */
+/** `formatIssues` writes issues as text: `ERROR: <input>:1:5: …`, each with its line and a caret. */
 export function formatIssues(source: Source, issues: readonly Issue[], name = '<input>'): string {
   return issues
     .map((each) => `ERROR: ${name}:${each.line}:${each.column}: ${each.message}\n${source.picture(each.offset)}`)

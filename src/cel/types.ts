@@ -34,10 +34,10 @@ export type TypeKind =
 
 export interface Type {
   readonly kind: TypeKind;
-  /** How errors name it, without parameters; the name of the type for objects, opaques and parameters. */
+  /** The name in error messages, without parameters; the type name of objects, opaques and parameters. */
   readonly name: string;
   readonly parameters: readonly Type[];
-  /** Of an object: its values are JSON as it came, so it may also be used as a map(string, dyn). */
+  /** Whether an object has raw JSON values, so that it can also be used as a map(string, dyn). */
   readonly record?: true;
 }
 
@@ -83,7 +83,7 @@ export function sameType(left: Type, right: Type): boolean {
   return left.parameters.every((each, index) => sameType(each, parameterOf(right, index)));
 }
 
-/** As cel-go writes types in its errors: `map(string, list(int))`, `wrapper(int)`. */
+/** `typeName` writes a type like the errors of cel-go: `map(string, list(int))`, `wrapper(int)`. */
 export function typeName(of: Type): string {
   if (of.parameters.length === 0) return of.name;
   return `${of.name}(${of.parameters.map(typeName).join(', ')})`;

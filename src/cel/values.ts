@@ -49,7 +49,7 @@ export interface JsonMap {
   readonly [key: string]: Value;
 }
 
-/** What an evaluation may yield on its way. */
+/** A value, an error or an unknown. */
 export type Result = Value | NonValue;
 
 export class Uint {
@@ -114,12 +114,12 @@ export abstract class OpaqueValue {
   abstract readonly type: TypeValue;
   /** `other` is of any type. */
   abstract equals(other: Value): boolean;
-  /** As `equals`, where `==` is an error for what cannot be compared; inside lists and maps that is only unequal. */
+  /** Like `equals`, for types whose `==` is an error for some operands; inside lists and maps these are unequal. */
   equalsOrError?(other: Value): boolean | CelError;
   compare?(other: Value): number | CelError;
   /** Go's traits.Sizer: what the cost of a call counts as this value's size. */
   size?(): number;
-  /** How explain and error messages show it. */
+  /** The text in explanations and error messages. */
   abstract toString(): string;
 }
 
@@ -134,8 +134,8 @@ export class StructValue {
 }
 
 /**
- * An object of the host whose fields are computed when they are asked for, such as a policy's `variables`.
- * `field` answers undefined for a field that is not there, and may answer an error.
+ * A host object whose fields are computed on access, such as a policy's `variables`.
+ * `field` returns undefined for an absent field, and may return an error.
  */
 export abstract class HostObject extends OpaqueValue {
   abstract field(name: string): Value | NonValue | undefined;
@@ -181,7 +181,7 @@ export class CelMap {
   }
 }
 
-/** One form for keys that are equal in CEL; undefined for what cannot be a key or can be no key's equal. */
+/** Normalizes keys that are equal in CEL; undefined for values that cannot be keys. */
 function normalKey(key: Value): string | number | bigint | boolean | undefined {
   switch (typeof key) {
     case 'string':

@@ -1,4 +1,4 @@
-/** What checking gives: the types of an expression and what its names mean, for everything that comes after it. */
+/** The result of checking: the types of an expression and the meaning of its names. */
 import type { Expr } from '../ast.ts';
 import type { Overload } from '../declarations.ts';
 import type { Environment } from '../environment.ts';
@@ -6,7 +6,7 @@ import type { Issue, Source } from '../source.ts';
 import type { Type } from '../types.ts';
 import type { TypeValue } from '../values.ts';
 
-/** What a name in the source turned out to mean. */
+/** The meaning of a name in the source. */
 export type Reference =
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'local'; readonly name: string }

@@ -1,4 +1,4 @@
-/** What names mean where they stand: variables of loops, and what the environment declares. */
+/** Resolves names in their scope: loop variables and declarations of the environment. */
 import type { Expr } from '../ast.ts';
 import type { Overload } from '../declarations.ts';
 import type { Environment } from '../environment.ts';
@@ -46,7 +46,7 @@ export class Names {
     return [...this.#scopes.flatMap((scope) => [...scope.keys()]), ...this.#environment.variables.keys()];
   }
 
-  /** Of functions and macros. */
+  /** The names of functions and macros. */
   *functions(member: boolean): Iterable<string> {
     for (const [name, overloads] of this.#environment.functions) {
       if (overloads.some((each) => each.member === member)) yield name;

@@ -6,7 +6,10 @@ import { DYN } from '../types.ts';
 import type { Checked, Reference } from './checked.ts';
 import { declaredFunction, declaredIdentifier, qualifiedName } from './names.ts';
 
-/** What check() would give if everything were dyn. Nothing is an error here; what is wrong fails when it runs. */
+/**
+ * `resolve` returns the result of `check` as if every type were dyn. It reports no errors; type errors occur at run
+ * time.
+ */
 export function resolve(source: Source, ast: Expr, environment: Environment): Checked {
   const references = new Map<number, Reference>();
   const types: Checked['types'] = new Map();

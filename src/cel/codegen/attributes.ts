@@ -7,7 +7,7 @@ import type { Generator, Target } from './generator.ts';
 import { localName, surcharge } from './generator.ts';
 import { isInline, Step } from './runtime.ts';
 
-/** How the rest of the generator is reached from here. */
+/** The parts of the generator that attributes use. */
 export interface Values {
   /** Code for a plan; answers an expression for its value. `bare` leaves out the cost of an attribute's root. */
   value(plan: Plan, target: Target, bare?: boolean): string;
@@ -87,7 +87,7 @@ function checkRoot(g: Generator, held: string, { name, offset }: HostVariable, t
 }
 
 interface StepContext {
-  /** What has been charged for when the step starts. */
+  /** The cost that is already charged when the step starts. */
   readonly costs: number;
   /** Where the step is the first, from a variable of the host. */
   readonly start: HostVariable | undefined;

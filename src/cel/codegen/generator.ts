@@ -7,7 +7,7 @@
 import type { Plan } from '../plan/plan.ts';
 import { type Helper, RUNTIME } from './runtime.ts';
 
-/** Where control goes when a step fails; `error` and the costs are JavaScript expressions. */
+/** The target of a failed step; `error` and the costs are JavaScript expressions. */
 export interface Target {
   fail(error: string, costs: readonly string[]): string;
 }
@@ -92,7 +92,7 @@ export class Generator {
     this.#pending = owed;
   }
 
-  /** What a path that leaves now has to pay, `more` included. */
+  /** The outstanding cost of a path that leaves now, including `more`. */
   owed(more: readonly string[]): string {
     const terms = [...(this.#pending === 0 ? [] : [String(this.#pending)]), ...more.filter((each) => each !== '0')];
     return terms.length === 0 ? '' : `cost += ${terms.join(' + ')}; `;

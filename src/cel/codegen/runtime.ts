@@ -1,4 +1,4 @@
-/** What generated code calls when the path written inline does not apply. */
+/** The functions that generated code calls if its inline path does not apply. */
 import { equalOrError } from '../compare.ts';
 import { mapKeys } from '../map.ts';
 import { dispatch } from '../plan/dispatch.ts';
@@ -13,7 +13,10 @@ import { compareCost, equalityCost } from '../standard/costs.ts';
 import { codePoints } from '../text.ts';
 import { CelError, isMap, NonValue, noSuchOverload, Optional, type Result, type Value } from '../values.ts';
 
-/** What one run shares with the outside. Read at its start and written at its end, so that one serves every run. */
+/**
+ * The state that a run shares with its caller. It is read at the start and written at the end, so one object serves all
+ * runs.
+ */
 export interface State {
   limit: number;
   interrupt: (() => boolean) | undefined;
@@ -21,8 +24,8 @@ export interface State {
 }
 
 /**
- * Thrown where generated code meets what it was not made for (an optional in the data, say): the evaluation is done
- * again with closures, which are made for everything.
+ * Thrown if generated code meets a value that it does not support, such as an optional in the data. The evaluation is
+ * then repeated with closures, which support everything.
  */
 export const BAIL = Symbol('bail');
 
@@ -35,10 +38,12 @@ function over(state: State, cost: number): never {
   throw new Cancelled(overBudget());
 }
 
-/** What the cheapest hundred turns of a loop cost: a loop asks its host about as often as cel-go does in Kubernetes. */
+/**
+ * The cost of the cheapest hundred loop iterations: a loop calls its host about as often as cel-go does in Kubernetes.
+ */
 const COST_BETWEEN_PAUSES = 300;
 
-/** Looks at the limit and asks the host whether to go on; answers at what cost a loop has to come here again. */
+/** Checks the cost limit and the interrupt; returns the cost at which a loop must call it again. */
 function pause(state: State, limit: number, interrupt: (() => boolean) | undefined, cost: number): number {
   if (cost > limit) over(state, cost);
   if (interrupt?.() === true) {
@@ -78,7 +83,7 @@ function lost(root: Result | undefined, name: string, offset: number): NonValue 
   return root instanceof NonValue ? readAt(root, offset) : at(undeclared(name), offset);
 }
 
-/** What a step finds where the inline path found nothing: in another kind of value, or an error that has its place. */
+/** Reads a step if the inline path found nothing: from another kind of value, or an error with its position. */
 function pick(operand: Result | undefined, step: Step): Result {
   if (step.missing !== undefined && operand?.constructor === Object) return step.missing;
   if (step.from !== undefined && reached(operand) === 0) return lost(operand, step.from.name, step.from.offset);

@@ -1,4 +1,4 @@
-/** How high a tree is, counted as cel-go counts it: operators, selections, indexing and calls on a receiver. */
+/** The height of a tree, counted like cel-go: operators, selections, indexing and calls on a receiver. */
 import type { Expr } from '../ast.ts';
 
 export class Heights {

@@ -1,4 +1,4 @@
-/** What is made of constants alone (lists, maps, values of libraries) is made once, when the plan is. */
+/** Folds constant lists, maps and library values once, when the plan is created. */
 import { mapGet, mapOf } from '../map.ts';
 import { isOptional } from '../types.ts';
 import { CelError, Optional, type Value } from '../values.ts';

@@ -1,4 +1,4 @@
-/** What the closures back end is made of: a closure answers a value, an error or an unknown, and charges for it. */
+/** The type of the closures back end: a closure returns a value, an error or an unknown, and charges its cost. */
 import type { Plan, Qualifier } from '../plan/plan.ts';
 import type { Result } from '../values.ts';
 import type { Frame } from './frame.ts';

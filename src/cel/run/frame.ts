@@ -4,7 +4,7 @@ import { CelError, type NonValue, type Result } from '../values.ts';
 /** The variables of an expression, by name. A host may put an error or an unknown where it has no value. */
 export type Variables = Readonly<Record<string, Result>>;
 
-/** How often a loop asks the host whether to stop, in iterations: cel-go's check frequency in Kubernetes. */
+/** The number of iterations between two interrupt checks, like cel-go in Kubernetes. */
 const CHECK_FREQUENCY = 100;
 
 export class Frame {
@@ -13,7 +13,7 @@ export class Frame {
   readonly limit: number;
   readonly interrupt: (() => boolean) | undefined;
   cost = 0;
-  /** Iterations since the host was last asked. */
+  /** Iterations since the last interrupt check. */
   ticks = 0;
 
   constructor(variables: Variables, locals: number, limit: number, interrupt: (() => boolean) | undefined) {
@@ -29,7 +29,7 @@ export class Frame {
     if (this.cost > this.limit) throw new Cancelled(overBudget());
   }
 
-  /** Once an iteration. */
+  /** `tick` is called once per iteration. */
   tick(): void {
     if (this.cost > this.limit) throw new Cancelled(overBudget());
     if (++this.ticks < CHECK_FREQUENCY) return;
@@ -54,14 +54,14 @@ export const overBudget = (): CelError =>
 
 export const interrupted = (): CelError => new CelError('interrupted', 'operation interrupted');
 
-/** The error for what JavaScript itself threw: a stack that is full, a string that is too long. */
+/** Converts a JavaScript exception (stack overflow, string too long) to an error. */
 export function fromThrown(thrown: unknown): CelError {
   if (thrown instanceof Cancelled) return thrown.error;
   if (thrown instanceof RangeError) return new CelError('too_deep', `evaluation too deep or large: ${thrown.message}`);
   return new CelError('host', `host error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
 }
 
-/** Says where an error happened, unless that is known already. */
+/** `at` sets the position of an error, unless it is already set. */
 export function at<T extends Result>(result: T, offset: number): T {
   if (result instanceof CelError && result.offset < 0) result.offset = offset;
   return result;

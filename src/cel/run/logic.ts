@@ -1,4 +1,4 @@
-/** How `&&`, `||` and `?:` take errors and unknowns: the part off the fast path, shared by both back ends. */
+/** Errors and unknowns in `&&`, `||` and `?:`: the slow path, shared by both back ends. */
 import { NonValue, noSuchOverload, type Result, Unknown } from '../values.ts';
 import { at } from './frame.ts';
 

@@ -1,4 +1,4 @@
-/** What the standard functions cost at run time, by cel-go's table; every other one costs 1. */
+/** The run-time costs of the standard functions, from the table of cel-go; all others cost 1. */
 
 import { REGEX_LENGTH, STRING_TRAVERSAL, sizeThroughOptional, traversal } from '../cost/size.ts';
 import type { RuntimeCost } from '../declarations.ts';

@@ -38,7 +38,7 @@ export const OPTIONAL_TYPES: Library = {
   macros: OPTIONAL_MACROS,
 };
 
-/** What optionals have in the newest cel-go and not in Kubernetes. */
+/** Functions of optionals that the newest cel-go has and Kubernetes does not. */
 export const NEWEST_OPTIONAL_TYPES: Library = { name: 'newest optional', functions: NEWEST_OPTIONALS };
 
 const K = parameter('K');

@@ -1,4 +1,4 @@
-/** Whether somebody has been exempted from a rule: asked only once the rule has said no. */
+/** Finds the exception from a rule. It is evaluated only for violated rules. */
 import type { Missing } from '../match/match.ts';
 import type { Subject } from '../match/subject.ts';
 import type { CompiledException, CompiledPolicy, CompiledRule } from './compile.ts';
@@ -23,7 +23,7 @@ export function exemption(
   for (const exception of set.exceptions.get(policy.model.name) ?? []) {
     if (!isAbout(exception, policy, rule) || isOver(exception, scope.subject.world.now)) continue;
     for (const each of scope === original ? [scope] : [original, scope]) {
-      // An exception for Pods is asked about the Pod of a template as if that were sent.
+      // An exception for Pods also applies to the Pod of a template.
       const subject = each === original ? each.subject : each.subject.asPod();
       const answer = answerOf(exception, each, subject);
       if (answer === true) return { exception: `${exception.model.namespace}/${exception.model.name}` };

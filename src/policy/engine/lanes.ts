@@ -32,7 +32,7 @@ export class MatchGroup {
     this.alsoMatch = alsoMatch;
   }
 
-  /** Its rules, each expression once. Made when it is first needed, unless somebody wants to be done with it before. */
+  /** Its rules, each expression once; computed on first use or by `preparePolicy`. */
   get tally(): Tally {
     this.#tally ??= tallyOf(this.policies, this.positions);
     return this.#tally;

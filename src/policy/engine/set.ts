@@ -133,7 +133,7 @@ function scopeOf(policies: readonly CompiledPolicy[]): readonly ScopeEntry[] {
     for (const phase of phases) {
       for (const { operations: _operations, resourceNames: _names, scope: _scope, equivalent: _e, ...type } of [
         ...(model.match.types ?? []),
-        // Only what is judged is seen as the Pod of a template: a mutation of a Pod has no place in its controller.
+        // Only rules see the Pod of a template; mutations of Pods do not apply to workload controllers.
         ...(phase === 'validate' ? controllers : []),
       ]) {
         const entry: ScopeEntry = {

@@ -1,4 +1,4 @@
-/** A PolicyException as it stands in the cluster or in a file → the model that is compiled. */
+/** Reads a PolicyException from a cluster or a file into the model that is compiled. */
 import { type PolicyException, policyException } from '../../api/index.ts';
 import type { ExceptionModel, PolicyIssue } from '../model.ts';
 import type { Json } from '../request.ts';

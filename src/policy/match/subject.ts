@@ -13,7 +13,7 @@ export class Subject {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** Plural, lower case. Where nobody has said it, what Kubernetes would guess. */
+  /** The plural in lower case; guessed like in Kubernetes if it is not known. */
   readonly resource: string;
   readonly subresource: string;
   readonly parentKind: string | undefined;

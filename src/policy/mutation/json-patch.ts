@@ -12,7 +12,7 @@ export interface PatchStep {
   readonly value?: unknown;
 }
 
-/** A patch that does not apply says so; one whose test fails changes nothing, and that is no error. */
+/** The result of a patch. A failed `test` operation changes nothing and is no error. */
 type Patched =
   | { readonly document: unknown; readonly error?: undefined }
   | { readonly error: string; readonly testFailed: boolean };

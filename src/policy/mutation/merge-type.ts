@@ -106,7 +106,7 @@ function table(): Table {
   return read;
 }
 
-/** Made when it is first asked for: types refer to each other, also in circles. */
+/** Created on first use, because types refer to each other, also in cycles. */
 function typeNamed(name: string): MergeType {
   const known = made.get(name);
   if (known !== undefined) return known;

@@ -134,7 +134,7 @@ function mergeLists(left: readonly unknown[], right: readonly unknown[], type: L
   const leftKeys = left.map((each) => keyOf(each, type) ?? '');
   const rightKeys = right.map((each) => keyOf(each, type) ?? '');
   const leftByKey = new Map<string, unknown>();
-  // Twins of a key are not merged with anything: nobody could say which one is meant.
+  // Elements with duplicate keys are not merged, because the match would be ambiguous.
   for (const [index, key] of leftKeys.entries()) leftByKey.set(key, leftByKey.has(key) ? undefined : left[index]);
   const inRight = new Set(rightKeys);
   const shared = rightKeys.filter((key) => leftByKey.has(key));

@@ -3,7 +3,7 @@
  * one shape of every policy.
  *
  * In: objects as they stand in the cluster or in files. Out: a model for each policy and binding, and what is wrong
- * with them. It must not know how a model is judged.
+ * with them. It must not know how a model is evaluated.
  */
 
 export { pluralOf } from './plural.ts';

@@ -35,7 +35,7 @@ export class ExpressionCoverage {
     this.path = path;
   }
 
-  /** `decides`: it is asked for true or false, as a rule is; otherwise it only has to be computed. */
+  /** `decides` means that both true and false must be seen, as for a rule; otherwise evaluation is enough. */
   expect(source: Source, ast: Expr, decides: boolean): void {
     this.#source = source;
     if (!decides) this.#points.set(ast.id, { node: ast, needs: ['computed'] });

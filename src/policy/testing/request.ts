@@ -1,4 +1,4 @@
-/** From what a test says to the request that is judged, and the world that it is judged in. */
+/** Builds the request and the world of a policy test. */
 
 import type { PolicyModel } from '../model.ts';
 import type { AdmissionRequest, Json, Operation, UserInfo } from '../request.ts';

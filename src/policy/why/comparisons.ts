@@ -82,7 +82,7 @@ function comparedQuantities(subject: Expr, standard: Expr): readonly [Expr, Expr
   return [subject.target, subject.args[0] as Expr];
 }
 
-/** `quantity(x)`: what stands in the object is x. */
+/** Unwraps `quantity(x)` to x, the value in the object. */
 function unwrap(node: Expr): Expr {
   if (node.kind !== 'call' || node.args.length !== 1 || node.target !== undefined) return node;
   return WRAPPERS.has(node.function) ? unwrap(node.args[0] as Expr) : node;

@@ -4,7 +4,7 @@ import type { Inspector, Locals } from './inspector.ts';
 import type { Place } from './place.ts';
 import { HIDDEN } from './sensitive.ts';
 
-/** Characters of one value, and of an expression that stands for one. */
+/** The maximum lengths of a value and of an expression, in characters. */
 const MAX_VALUE = 80;
 const MAX_NAME = 100;
 

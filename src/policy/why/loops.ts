@@ -1,4 +1,4 @@
-/** Loops: which element decided, and where it stands. */
+/** Finds the element that decided a loop, and its path. */
 import { type Call, type Comprehension, type Expr, isMap, mapEntries, type Value } from '../../cel/index.ts';
 import type { Inspector, Local, Locals } from './inspector.ts';
 import { NO_LOCALS } from './inspector.ts';
@@ -14,7 +14,7 @@ export interface Loop {
   readonly whole: boolean;
 }
 
-/** Turns that are looked at, unless somebody has to count them. */
+/** The maximum number of iterations that are inspected, unless the caller counts them. */
 const MAX_TURNS = 500;
 
 /** A loop that asks something of its elements; undefined for one that makes something of them. */

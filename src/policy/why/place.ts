@@ -23,7 +23,7 @@ export function stepsText(steps: readonly (string | number)[]): string {
   return text;
 }
 
-/** For people: the object goes without saying. `prefix` is where the Pod that was judged stands in its controller. */
+/** `placeText` writes a path without `object`. `prefix` is the path of the Pod template in its workload controller. */
 export function placeText({ root, steps }: Place, prefix?: string): string {
   const own = prefix !== undefined && (root === 'object' || root === 'oldObject');
   const text = own ? fieldInController(stepsText(steps), prefix) : stepsText(steps);

@@ -25,7 +25,7 @@ export class Sensitive {
   readonly #paths = new Map<string, readonly Steps[]>();
   readonly #units = new Map<Unit, boolean>();
 
-  /** `kind` is that of the object which is judged. */
+  /** `kind` is the kind of the evaluated object. */
   constructor(model: PolicyModel, kind: { readonly group: string; readonly kind: string }) {
     const marked = model.sensitivePaths.map(readSteps);
     const ofObject = [...secretPaths(kind.group, kind.kind), ...marked];

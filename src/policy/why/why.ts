@@ -133,7 +133,7 @@ function becauseOfTerms(inspector: Inspector, node: Call, locals: Locals, wanted
 const termsOf = (node: Expr, name: string): readonly Expr[] =>
   node.kind === 'call' && node.function === name ? node.args.flatMap((each) => termsOf(each, name)) : [node];
 
-/** `!has(x) || …`, `kind != 'Pod' || …`: says when the rest is asked, not what is wrong. */
+/** A guard such as `!has(x) || …` or `kind != 'Pod' || …` limits the rule and does not explain the violation. */
 function isGuard(node: Expr): boolean {
   if (node.kind === 'call' && node.function === '!_') return isGuard(node.args[0] as Expr);
   if (node.kind === 'select') return node.test;

@@ -11,7 +11,7 @@ import { trimSpace } from '../go-text.ts';
 import { ComparedValue } from '../opaque.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from './name-rules.ts';
 
-/** Who is asked about: the user of the request, or a service account. */
+/** The subject of a check: the user of the request, or a service account. */
 type Subject = 'requester' | { readonly namespace: string; readonly name: string };
 
 export interface PathAttributes {
@@ -45,7 +45,7 @@ export interface AuthorizationAnswer {
   readonly error?: string;
 }
 
-/** What the host injects. It must not throw. */
+/** The interface that the host implements. It must not throw. */
 export interface AuthorizationHost {
   decide(attributes: AuthorizationAttributes): AuthorizationAnswer;
 }
@@ -115,7 +115,7 @@ class GroupCheck extends Incomparable {
   }
 }
 
-/** What a resource check asks, apart from the verb and the subject. */
+/** The question of a resource check, without the verb and the subject. */
 type ResourceQuestion = Omit<ResourceAttributes, 'kind' | 'subject' | 'verb'>;
 
 export class ResourceCheck extends Incomparable {

@@ -1,4 +1,4 @@
-/** What Kubernetes 1.36 gives its policies, apart from the language itself. */
+/** The function libraries of admission policies in Kubernetes 1.36. */
 
 import type { Library } from '../../declarations.ts';
 import { sets } from '../sets.ts';

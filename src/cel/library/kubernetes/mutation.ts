@@ -1,4 +1,4 @@
-/** What mutations construct: `Object{…}`, `Object.spec.template{…}` and `JSONPatch{…}`. */
+/** The objects that mutations construct: `Object{…}`, `Object.spec.template{…}` and `JSONPatch{…}`. */
 import { CelError, type JsonMap, StructValue, typeOf, type Value } from '../../values.ts';
 
 const PATCH = 'JSONPatch';

@@ -1,4 +1,4 @@
-/** What Kubernetes says about names and label values that break the rules, word for word. */
+/** Validates names and label values, with the exact error texts of Kubernetes. */
 import { utf8Length } from '../../text.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
