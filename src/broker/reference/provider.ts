@@ -47,7 +47,7 @@ export type Credentials =
   | { readonly revision: string; readonly values: Readonly<Record<string, string>> }
   | { readonly revision: string; readonly secretRef: { readonly namespace: string; readonly name: string } };
 
-/** A request that cannot be carried out. `message` tells the user why and what to do. */
+/** A request that cannot be carried out. `message` explains to the user why and what to do. */
 export class ProviderFailure extends Error {
   readonly class: ErrorClass;
   readonly code: string;

@@ -1,19 +1,19 @@
 /**
- * What a broker knows about one object: the newest deployment it was asked for, how far that got, and what was last said about it.
- * The record lies where the things themselves are, so that a broker keeps nothing of its own and any instance can go on with it.
+ * The record of one object: the newest deployment that was requested, its progress, and the last report. Records are
+ * stored next to the deployments, so a broker has no state of its own and any instance can continue.
  *
- * Everything here is a value from a value. A store writes the result only over the very record it was made from (compare and
- * swap), which is why the rules hold for any number of instances: a deployment is claimed once, a claim that a crash left behind
- * is carried out by whoever finds it and is no second claim, and nothing older is ever done after something newer.
+ * All functions here are pure. A store writes a result only over the record it was computed from (compare and swap), so
+ * the rules hold for any number of instances: a deployment is claimed once, a claim that a crash left behind is carried
+ * out by whichever instance finds it, and nothing older is carried out after something newer.
  */
 import { compareDeployments, parseDeploymentId } from '../deployment-id.ts';
 import type { DeploymentRequest, ErrorClass, ReportedPhase, RequestEvent } from '../messages.ts';
 import { type Meter, settleMeter } from './usage.ts';
 
 /**
- * `claimed`: to be carried out, perhaps begun. `done`: carried out, and watched from then on. `failed`: it cannot be carried out;
- * not tried again until something newer is asked for. `deleted`: gone; the record stays for a while, so that what is delivered
- * once more is known.
+ * `claimed`: to be carried out, perhaps started. `done`: carried out, and watched from then on. `failed`: cannot be
+ * carried out; not retried until a newer request. `deleted`: removed; the record is kept for a while to recognise
+ * redelivered requests.
  */
 type RecordState = 'claimed' | 'done' | 'failed' | 'deleted';
 
@@ -22,18 +22,18 @@ export interface DeploymentRecord {
   readonly uid: string;
   readonly deploymentId: string;
   readonly state: RecordState;
-  /** What was asked for, so that any instance can carry it out. Credentials in it are encrypted or references. */
+  /** The request, so that any instance can carry it out. Its credentials are encrypted or references. */
   readonly request: DeploymentRequest;
   readonly trace: Trace;
-  /** Of the newest report. It never falls, not even from one deployment to the next. */
+  /** The sequence of the newest report. It never decreases, not even from one deployment to the next. */
   readonly sequence: number;
   readonly report: Report;
-  /** The newest sequence that the platform is known to have. */
+  /** The newest sequence that the platform has acknowledged. */
   readonly acknowledged: number;
-  /** What the provider remembers of what it made. */
+  /** Notes of the provider on what it created. */
   readonly notes: Readonly<Record<string, string>>;
   readonly meter?: Meter;
-  /** `since` of the meter that was told to the platform for good. */
+  /** `since` of the meter whose final amount the platform has acknowledged. */
   readonly billed?: number;
   /** The newest claims, the last at the end: each is appended in the same write that makes the claim. */
   readonly ledger: readonly LedgerEntry[];
@@ -55,7 +55,9 @@ interface Trace {
   readonly correlationid?: string;
 }
 
-/** What is told, without what every report has. Credentials are added when it is sent: they are never in a record. */
+/**
+ * A report without the fields that every report has. Credentials are added when it is sent: they are never in a record.
+ */
 export interface Report {
   readonly phase: ReportedPhase;
   readonly message?: string;
@@ -68,7 +70,7 @@ export interface Report {
   readonly credentialsRevision?: string;
 }
 
-/** More are dropped from the front. */
+/** Older entries are dropped. */
 export const LEDGER_LENGTH = 64;
 
 interface Moment {
@@ -78,12 +80,12 @@ interface Moment {
 
 type Claim =
   | { readonly outcome: 'accepted'; readonly record: DeploymentRecord }
-  /** Nothing is done again: what is known is told again. */
+  /** Nothing is carried out again; the current state is reported again. */
   | { readonly outcome: 'duplicate' }
-  /** Something newer was asked for before: nothing is done, and nothing told. */
+  /** A newer request exists: nothing is carried out or reported. */
   | { readonly outcome: 'stale' };
 
-/** What becomes of the record where a deployment or deletion is asked for. */
+/** Decides what a request for a deployment or deletion does to the record. */
 export function claim(record: DeploymentRecord | undefined, event: RequestEvent, moment: Moment): Claim {
   const { data: request } = event;
   const action = request.action === 'Delete' ? 'Delete' : 'Deploy';
@@ -123,7 +125,7 @@ export interface Observation {
   readonly meter?: Meter;
 }
 
-/** What was seen or done. Returns the same record where nothing is new. */
+/** Applies an observation. Returns the same record if nothing changed. */
 export function applyObservation(record: DeploymentRecord, observation: Observation, moment: Moment): DeploymentRecord {
   const isNewReport = !isEqual(record.report, observation.report);
   const next: DeploymentRecord = {
@@ -136,21 +138,24 @@ export function applyObservation(record: DeploymentRecord, observation: Observat
   return isEqual(next, record) ? record : { ...next, changedAt: new Date(moment.now).toISOString() };
 }
 
-/** What is known is to be told once more, as something new: whoever asks may not have got, or not have kept, what was told before. */
+/**
+ * Marks the current state to be reported with a new sequence: the platform might not have received or kept the last
+ * report.
+ */
 export function queried(record: DeploymentRecord, event: RequestEvent, moment: Moment): DeploymentRecord {
   return {
     ...record,
     sequence: nextSequence(record, moment.now),
     trace: traceOf(event),
-    // Keys and addresses of the platform may have changed since.
+    // The keys and addresses of the platform may have changed.
     request: { ...record.request, replyTo: event.data.replyTo },
     changedAt: new Date(moment.now).toISOString(),
   };
 }
 
 /**
- * Of the broker that had it before, once another has taken it over as `deploymentId`: nothing is left to be done or told there, and
- * requests from before are stale.
+ * The record of a former broker once another broker has taken the object over as `deploymentId`: nothing is left to
+ * carry out or report, and older requests are stale.
  */
 export function handedOver(record: DeploymentRecord, deploymentId: string, now: number): DeploymentRecord {
   const { meter, ...rest } = record;
@@ -171,33 +176,32 @@ export function acknowledge(record: DeploymentRecord, sequence: number): Deploym
   return sequence <= record.acknowledged ? record : { ...record, acknowledged: sequence };
 }
 
-/** What it cost is told for good. Should it come back to this broker, its meter runs on from there. */
+/** Marks the final amount as reported. If the object returns to this broker, its meter continues from there. */
 export function markBilled(record: DeploymentRecord, meter: Meter): DeploymentRecord {
   return record.billed === meter.since ? record : { ...record, billed: meter.since };
 }
 
-/** The meter whose last word the platform does not have yet; undefined where it has it, or where the thing is still there. */
+/** The meter whose final amount is not reported yet; undefined if it is, or if the deployment still exists. */
 export const unbilledMeter = ({ state, meter, billed }: DeploymentRecord): Meter | undefined =>
   state === 'deleted' && meter !== undefined && meter.since !== billed ? meter : undefined;
 
 export const isUnreported = (record: DeploymentRecord): boolean => record.acknowledged < record.sequence;
 
-/** Where a report ends a chapter it is worth a write that it was taken; another follows the others soon. */
+/** Whether the acknowledgement of a report is worth a write: after the other phases another report follows soon. */
 export const isSettled = ({ phase }: Report): boolean => phase !== 'accepted' && phase !== 'deploying';
 
-/** A tombstone may go once nothing that was said to it can be delivered again. */
+/** Whether a tombstone can be dropped: no request for it can be redelivered any more. */
 export const isExpired = (record: DeploymentRecord, now: number, keptMilliseconds: number): boolean =>
   record.state === 'deleted' && !isUnreported(record) && now - Date.parse(record.changedAt) > keptMilliseconds;
 
 /**
- * At least the time in milliseconds: should a record ever be lost, what is said after it still counts as newer than what was said
- * before.
+ * The next sequence, at least the time in milliseconds: if a record is ever lost, later reports still count as newer.
  */
 export function nextSequence(record: { readonly sequence: number } | undefined, now: number): number {
   return Math.max((record?.sequence ?? 0) + 1, now);
 }
 
-/** More than 0 where the record is newer. A deletion is newer than the deployment of the same name. */
+/** Returns a positive number if the record is newer. A deletion is newer than the deployment with the same id. */
 function compareRequests(record: DeploymentRecord, deploymentId: string, action: 'Deploy' | 'Delete'): number {
   const known = parseDeploymentId(record.deploymentId);
   const asked = parseDeploymentId(deploymentId);
@@ -214,10 +218,10 @@ function traceOf({ subject, traceparent, tracestate, correlationid }: RequestEve
   };
 }
 
-/** Of values that came from JSON or are made here field by field in one order. */
+/** Compares two JSON values. */
 const isEqual = (left: unknown, right: unknown): boolean => stableJson(left) === stableJson(right);
 
-/** JSON with the keys of every object in order: the same for values that are the same. */
+/** JSON with sorted keys: equal values give equal strings. */
 export function stableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

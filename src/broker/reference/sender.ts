@@ -121,7 +121,7 @@ function parseAnswer(body: Buffer): { readonly result?: unknown; readonly code?:
 }
 
 /**
- * Makes refusals of Kafka retryable: they are about the topic, which is missing or not writable until an administrator
+ * Makes refusals of Kafka retryable: the topic is the cause, which is missing or not writable until an administrator
  * fixes it.
  */
 function asRetryable(error: unknown): unknown {

@@ -1,35 +1,36 @@
 /**
- * What an object costs, by a table of prices an hour. A meter runs while the thing is there: it holds what is settled of the month
- * so far, and since when at which price it runs, so that a change of size changes only the hours after it.
+ * Meters the cost of objects with a table of hourly prices. A meter runs while the deployment exists: it has the
+ * settled amount of the month, the current price, and since when that price applies, so that a change of size affects
+ * only the hours after it.
  *
- * Amounts are whole numbers of a millionth of the currency: nothing is lost to rounding on the way.
+ * Amounts are integers in millionths of the currency, so nothing is lost to rounding.
  */
 import type { DeploymentRequest } from '../messages.ts';
 
 export interface PriceTable {
-  /** As in ISO 4217. */
+  /** The currency as in ISO 4217. */
   readonly currency: string;
   /**
-   * An hour's price by kind, and by size or `default`: `{Database: {small: 0.05, large: 0.4, default: 0.05}}`. Of a Service it is
-   * the price of one copy, of a Topic of one partition.
+   * Hourly prices by kind, and by size or `default`: `{Database: {small: 0.05, large: 0.4, default: 0.05}}`. The price
+   * of a Service is per replica, that of a Topic per partition.
    */
   readonly perHour: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export interface Meter {
-  /** `2026-01`. */
+  /** The month, such as `2026-01`. */
   readonly month: string;
   readonly settledMicros: number;
-  /** Milliseconds since 1970: from when on what follows is not settled yet. */
+  /** The time since when the amount is not settled, in milliseconds since 1970. */
   readonly since: number;
   readonly microsPerHour: number;
-  /** The months before this one, as they ended. */
+  /** The final amounts of earlier months. */
   readonly ended?: readonly Amount[];
 }
 
 const hour = 3_600_000;
 
-/** The price of an hour of what was asked for; 0 where the table has none. */
+/** The hourly price of a request; 0 if the table has none. */
 export function pricePerHour(prices: PriceTable, request: DeploymentRequest): number {
   const { kind } = request.resource;
   const of = prices.perHour[kind] ?? {};
@@ -39,7 +40,7 @@ export function pricePerHour(prices: PriceTable, request: DeploymentRequest): nu
   return Math.round(each * count * 1_000_000);
 }
 
-/** The meter as it stands now, running on at this price (0: it is gone). A month that has ended in between is kept as it ended. */
+/** Settles the meter up to now and continues at this price (0: deleted). Months that have ended since are kept. */
 export function settleMeter(meter: Meter | undefined, microsPerHour: number, now: number): Meter {
   const month = monthOf(now);
   if (meter === undefined) return { month, settledMicros: 0, since: now, microsPerHour };
@@ -57,19 +58,17 @@ interface Amount {
   readonly asOf: string;
 }
 
-/** Month to date, after the month before where that has ended since the meter began to run. */
+/** The amount of the month to date, after those of earlier months that have ended since the meter started. */
 export function amounts(meter: Meter, now: number): Amount[] {
   const month = monthOf(now);
   if (meter.month === month) return [...(meter.ended ?? []), amountOf(meter, now)];
   return [...ended(meter, month), amountOf(settleMeter(meter, meter.microsPerHour, now), now)];
 }
 
-/**
- * What is to be told of a thing that is gone. The same whenever it is asked for, so that however often it is told, it is known again.
- */
+/** The final amounts of a deleted object. They are always the same, so that repeated reports are recognised. */
 export const finalAmounts = (meter: Meter): Amount[] => amounts(meter, meter.since);
 
-/** Every month from that of the meter up to the one before this. */
+/** Every month from that of the meter up to the one before `before`. */
 function ended(meter: Meter, before: string): Amount[] {
   const all: Amount[] = [];
   for (let each = meter; each.month < before; ) {

@@ -1,10 +1,10 @@
 /**
- * Reads a topic of one partition from its beginning, and brings what was committed and nothing else.
+ * Reads a topic with one partition from its beginning, and returns committed records only.
  *
- * Kafka leaves it to its clients to pass over transactions that were broken off. Ours does so by producer and not by transaction: of all
- * that one producer broke off between two readings it knows one stretch. All writers here are one producer after the other, so it would
- * bring records that were never committed and, where a transaction was broken off before anything was in it, pass over all that were
- * since the one before. So everything is read, and what a transaction wrote is held back until the mark that ends it.
+ * Kafka leaves it to clients to skip aborted transactions. The client used here does so by producer and not by
+ * transaction: of all transactions that one producer aborted between two fetches it keeps one range. All writers here
+ * share one producer id, so it would return records that were never committed and, after an empty aborted transaction,
+ * skip committed ones. So everything is read, and the records of a transaction are held back until its end marker.
  */
 import {
   Admin,
@@ -27,9 +27,9 @@ interface CommittedReaderOptions extends KafkaConnection {
 }
 
 export interface CommittedReader {
-  /** Everything before this offset has been read. */
+  /** Everything before this offset is read. */
   readonly position: bigint;
-  /** Until the signal; after a failure it goes on where it was. */
+  /** Reads until the signal is aborted; after a failure it continues from its position. */
   read(signal: AbortSignal, onRecord: (record: KafkaRecord) => void): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
       while (!signal.aborted) {
         const client = new Consumer({
           ...clientOptions(options),
-          // The client asks for the name of a group. None is joined.
+          // The client requires a group id. No group is joined.
           groupId: topic,
           maxWaitTime: 500,
           isolationLevel: FetchIsolationLevels.READ_UNCOMMITTED,
@@ -78,8 +78,7 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
         try {
           await follow(client, onRecord);
         } catch (error) {
-          if (!signal.aborted)
-            log.warn('the records cannot be read, trying again', { topic, reason: describeFailure(error) });
+          if (!signal.aborted) log.warn('cannot read the records; retrying', { topic, reason: describeFailure(error) });
         }
         signal.removeEventListener('abort', stop);
         await closeClient(client);
@@ -91,14 +90,16 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
 
 type Batch = Pick<RecordsBatch, 'attributes' | 'producerId' | 'records'>;
 
-/** Is given one batch after the other, and answers with the records of which it is certain now that they are committed. */
+/**
+ * Returns a function that takes one batch after the other and returns the records that are now known to be committed.
+ */
 export function onlyCommitted(): (batch: Batch) => readonly KafkaRecord[] {
   const open = new Map<bigint, readonly KafkaRecord[]>();
   return ({ attributes, producerId, records }) => {
     const held = open.get(producerId) ?? [];
     if ((attributes & IS_CONTROL) !== 0) {
       open.delete(producerId);
-      // A version, then what it says.
+      // The key of a control record is a version, then the type.
       return records[0]?.key?.readInt16BE(2) === commitMark ? held : [];
     }
     if ((attributes & IS_TRANSACTIONAL) === 0) return records;
@@ -109,7 +110,7 @@ export function onlyCommitted(): (batch: Batch) => readonly KafkaRecord[] {
 
 const commitMark = 1;
 
-/** Where that ends of which it is known by now whether it is committed. */
+/** The end of the committed part of a topic. */
 export async function endOfCommitted(options: KafkaConnection & { readonly topic: string }): Promise<bigint> {
   const admin = new Admin(clientOptions(options));
   try {

@@ -1,4 +1,4 @@
-/** The records of other brokers of the same Kafka, for what was taken over from them: read, and never written. */
+/** Reads the records of other brokers in the same Kafka cluster, for takeovers. It never writes them. */
 import type { KafkaRecord } from '@platformatic/kafka';
 import type { Clock } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
@@ -7,18 +7,18 @@ import type { DeploymentRecord } from '../record.ts';
 import type { TopicAdmin } from './admin.ts';
 import { type CommittedReader, committedReader, endOfCommitted } from './committed.ts';
 
-/** The topic that a broker keeps its records in. */
+/** The topic of the records of a broker. */
 export const recordsTopicOf = (broker: string): string => `kidp-broker-records-${broker}`;
 
 export interface FormerRecords {
-  /** What a broker knows about an object. `unseen`: it has never kept records in this Kafka. */
+  /** The record that a broker has of an object. `unseen`: the broker has never kept records in this cluster. */
   of(broker: string, uid: string): Promise<DeploymentRecord | 'unseen' | undefined>;
   stop(): Promise<void>;
 }
 
 interface Followed {
   readonly reader: CommittedReader;
-  /** As they are stored, by uid. */
+  /** The stored values by uid. */
   readonly texts: Map<string, string>;
   readonly reading: Promise<void>;
 }
@@ -30,7 +30,7 @@ export function formerRecords(
 ): FormerRecords {
   const { clock, admin } = options;
   const stopping = new AbortController();
-  /** Thousands may be taken over from one broker: its topic is read once, and followed from then on. */
+  /** Thousands of objects may be taken over from one broker, so its topic is read once and then followed. */
   const followed = new Map<string, Followed>();
 
   function follow(topic: string): Followed {

@@ -1,4 +1,4 @@
-/** From a request to the topic that it comes to, and whether a topic is that: nothing is asked and nothing is done here. */
+/** Maps a request to a desired topic, and compares topics. These are pure functions. */
 import type { Topic } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -8,18 +8,18 @@ type Spec = Topic['spec'];
 export interface DesiredTopic {
   readonly name: string;
   readonly partitions: number;
-  /** Left out, the default of the cluster. */
+  /** Default: that of the cluster. */
   readonly replication?: number;
   readonly config: Readonly<Record<string, string>>;
-  /** Of a queue: the one group of consumers among which its messages are shared. */
+  /** The one consumer group that shares the messages of a queue. */
   readonly group?: string;
 }
 
 export interface PresentTopic {
   readonly partitions: number;
-  /** Of each partition, on how many servers its messages are, and on how many they will be when what is under way is done. */
+  /** For each partition, the current number of replicas and the one after pending reassignments. */
   readonly copies: readonly { readonly now: number; readonly planned: number }[];
-  /** All settings, those too that nobody set. */
+  /** All settings, including defaults. */
   readonly config: Readonly<Record<string, string>>;
 }
 
@@ -27,21 +27,18 @@ export function topicNameOf({ spec, resource, target }: DeploymentRequest): stri
   return `${target.parameters?.topicPrefix ?? ''}${(spec as Spec | undefined)?.topicName ?? resource.name}`;
 }
 
-/** Throws a `ProviderFailure` where it cannot be had on Kafka. */
+/** Throws a `ProviderFailure` if Kafka cannot provide the topic. */
 export function desiredTopic(request: DeploymentRequest): DesiredTopic {
   const spec = request.spec as Spec;
   const name = topicNameOf(request);
   if (!/^[a-zA-Z0-9._-]{1,249}$/.test(name) || name === '.' || name === '..') {
     throw permanent(
       'invalid-name',
-      `"${name}" is no name of a Kafka topic: letters, digits, ".", "_" and "-", at most 249`,
+      `"${name}" is not a valid Kafka topic name: use at most 249 letters, digits, ".", "_" and "-"`,
     );
   }
   if (name.startsWith('__') || name.startsWith('kidp-broker-records-')) {
-    throw permanent(
-      'reserved-name',
-      `topics whose names begin like "${name}" are not for users: choose another topicName`,
-    );
+    throw permanent('reserved-name', `the topic name "${name}" has a reserved prefix: choose another topicName`);
   }
   const config = Object.fromEntries(Object.entries(spec.config ?? {}).map(([key, value]) => [key, String(value)]));
   const wanted = {
@@ -54,8 +51,8 @@ export function desiredTopic(request: DeploymentRequest): DesiredTopic {
 }
 
 /**
- * A queue is a topic that one group of consumers shares: each message is worked on by one of them. What a topic cannot promise is
- * refused, so that nobody counts on it.
+ * A queue is a topic that one consumer group shares: each message is handled by one member. Settings that a topic
+ * cannot guarantee are refused.
  */
 function queue(wanted: DesiredTopic, settings: NonNullable<Spec['queue']>): DesiredTopic {
   const unkept = (['visibilityTimeoutSeconds', 'maxDeliveries'] as const).filter(
@@ -78,7 +75,7 @@ function queue(wanted: DesiredTopic, settings: NonNullable<Spec['queue']>): Desi
   };
 }
 
-/** What differs, a sentence for each; empty where it is as wanted. More partitions are no difference: they never become fewer. */
+/** The differences, one sentence each. Surplus partitions are not a difference: partitions never decrease. */
 export function differences(wanted: DesiredTopic, present: PresentTopic): string[] {
   const { partitions, replication, config } = wanted;
   return [
@@ -97,6 +94,6 @@ function replicationDifferences(replication: number, { copies }: PresentTopic): 
   return [`${all ? 'each message is' : 'some messages are'} on ${others.join(' or ')} servers, not ${replication}`];
 }
 
-/** Messages are being copied to more servers, or taken from some. Where they only change places, nothing of ours is under way. */
+/** Whether replicas are being added or removed. Moves that keep the number of replicas are not this broker's. */
 export const isBeingReplicated = ({ replication }: DesiredTopic, { copies }: PresentTopic): boolean =>
   replication !== undefined && copies.some(({ now, planned }) => now !== planned);

@@ -1,4 +1,4 @@
-/** Looks at all topics at once, again and again, and tells of those that are no longer as they were: Kafka itself tells nobody. */
+/** Polls all topics and reports those that changed: Kafka has no notifications for that. */
 import { createHash } from 'node:crypto';
 import type { Clock, Logger } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
@@ -7,10 +7,10 @@ import type { TopicAdmin } from './admin.ts';
 
 interface TopicWatchOptions {
   readonly admin: Pick<TopicAdmin, 'read'>;
-  /** Uid and name of those to look at; asked each time. */
+  /** The topics to poll by uid; called each time. */
   readonly topics: () => ReadonlyMap<string, string>;
   readonly changed: (uid: string) => void;
-  /** What is changed by hand is to be found within a minute, and to be repaired. */
+  /** Manual changes must be detected and repaired within a minute. */
   readonly everyMilliseconds?: number | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -26,12 +26,12 @@ export async function watchTopics(options: TopicWatchOptions): Promise<void> {
     try {
       const topics = options.topics();
       const present = await admin.read([...topics.values()]);
-      // Only those of this time are remembered, and of each a few bytes.
+      // Only the digests of the last poll are kept.
       const seen = new Map([...topics].map(([uid, name]) => [uid, digest(present.get(name) ?? null)]));
       for (const [uid, as] of seen) if (last.get(uid) !== as) changed(uid);
       last = seen;
     } catch (error) {
-      log.warn('topics cannot be looked at, trying again', { error });
+      log.warn('cannot read the topics; retrying', { error });
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What another broker has made, taken over by this one: found by the label with the uid of the object, wherever in the cluster it is. That
- * there is nothing is believed only where a record of that broker says that it was asked here.
+ * Takes over the objects of another broker, found in all namespaces by the label with the uid. That there are none is
+ * trusted only if a record of that broker shows that it deployed to this cluster.
  */
 import type { Client, Resource, UnknownObject } from '../../../runtime/index.ts';
 import { formerNotVisible } from '../provider.ts';
@@ -11,11 +11,11 @@ import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import type { ClusterRecords } from './records.ts';
 import { managedResources } from './resources.ts';
 
-/** Of those that it was taken over from, in a note. */
+/** The former brokers whose objects are already adopted, from a note. */
 const adoptedIn = ({ notes }: DeploymentRecord): string[] =>
   (notes.adopted ?? '').split(',').filter((each) => each !== '');
 
-/** The notes of a record with what is taken over in them; undefined where nothing is left to take over. */
+/** Returns the notes of a record with what is adopted; undefined if nothing is left to adopt. */
 export async function adopt(
   record: DeploymentRecord,
   { client, records, now }: { readonly client: Client; readonly records: ClusterRecords; readonly now: number },
@@ -38,7 +38,7 @@ export async function adopt(
       'nothing in this cluster bears its name, and there is no record of it beside those of this broker',
     );
   }
-  // From here on they leave it alone, should they still be there.
+  // From here on the former brokers leave the object alone, if they still run.
   for (const former of fresh) await records.handOver(former, record, now);
   const earlier = parts.filter(isTopLevel).map((part) => [refOf(part), '']);
   const made = { ...Object.fromEntries(earlier), ...JSON.parse(record.notes.made ?? '{}') };
@@ -46,8 +46,8 @@ export async function adopt(
 }
 
 /**
- * Those of whom nothing is to be seen: no record, and no thing either of them or of one that came after them; for that one made nothing
- * before it had taken over what they had.
+ * The former brokers without a trace: no record, and no object of theirs or of a later broker, which would have adopted
+ * theirs first.
  */
 export function invisibleBrokers(
   formers: readonly string[],
@@ -59,7 +59,7 @@ export function invisibleBrokers(
   return formers.filter((former, index) => index > last && records[index] === undefined && !adopted.includes(former));
 }
 
-/** What was made for an object by anybody, in all namespaces. */
+/** All objects of a uid, of any broker, in all namespaces. */
 async function listObjects(client: Client, uid: string): Promise<UnknownObject[]> {
   const labelSelector = `${UID_LABEL}=${labelValue(uid)}`;
   const found = await Promise.all(
@@ -71,5 +71,5 @@ async function listObjects(client: Client, uid: string): Promise<UnknownObject[]
   return found.flat();
 }
 
-/** What a list gives out has no type of its own. */
+/** List items have no kind. */
 const typed = (resource: Resource, item: UnknownObject): UnknownObject => ({ ...item, kind: resource.kind });

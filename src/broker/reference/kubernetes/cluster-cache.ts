@@ -1,4 +1,7 @@
-/** The things that a broker has made, as they are in the cluster now: kept up to date, found by the object they were made for. */
+/**
+ * The objects that a broker has created, as they are in the cluster now: watched, and indexed by the uid they belong
+ * to.
+ */
 import {
   type Client,
   formatKey,
@@ -15,14 +18,14 @@ import { managedResources, pods } from './resources.ts';
 export interface ClusterCache {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Undefined where there is none with this broker's label. */
+  /** Undefined if there is no such object with this broker's label. */
   find(resource: Resource, key: { readonly namespace: string; readonly name: string }): UnknownObject | undefined;
-  /** Everything that was made for an object. */
+  /** All objects that were created for a uid. */
   objectsOf(uid: string): UnknownObject[];
   podsOf(uid: string): UnknownObject[];
 }
 
-/** `Deployment/team/users`. */
+/** A reference such as `Deployment/team/users`. */
 export const refOf = (object: KubernetesObject): string => `${object.kind}/${formatKey(keyOf(object))}`;
 
 export function watchCluster(client: Client, broker: string, changed: (uidLabel: string) => void): ClusterCache {
@@ -39,7 +42,7 @@ export function watchCluster(client: Client, broker: string, changed: (uidLabel:
         labelSelector: `${BROKER_LABEL}=${labelValue(broker)}`,
         stripManagedFields: true,
         indexes: { uid: ({ metadata }) => [metadata.labels?.[UID_LABEL] ?? ''] },
-        // What a list gives out has no type of its own.
+        // List items have no apiVersion and kind.
         transform: (object) => {
           const typed = { ...object, apiVersion: versionOf(resource), kind: resource.kind };
           return resource === pods ? withoutSpec(typed) : typed;
@@ -65,12 +68,12 @@ export function watchCluster(client: Client, broker: string, changed: (uidLabel:
 
 const versionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Of a pod only how it fares is looked at. */
+/** Only the status of a Pod is used. */
 function withoutSpec({ apiVersion, kind, metadata, status }: UnknownObject): UnknownObject {
   return { apiVersion, kind, metadata, status };
 }
 
-/** Undefined where there is none. */
+/** Reads an object; undefined if it does not exist. */
 export async function getOrUndefined<T extends KubernetesObject>(
   client: Client,
   resource: Resource,

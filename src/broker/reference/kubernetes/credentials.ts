@@ -1,4 +1,4 @@
-/** Values that are made up: how they are kept from one deployment to the next, and when they are made anew. */
+/** Generates credentials, keeps them across deployments, and decides when they are rotated. */
 import { createHash, randomInt } from 'node:crypto';
 import type { UnknownObject } from '../../../runtime/index.ts';
 import { ROTATED_ANNOTATION, ROTATION_ANNOTATION } from './names.ts';
@@ -19,13 +19,13 @@ export function generateValue(length = 32, alphabet: Alphabet = 'alphanumeric'):
   return Array.from({ length }, () => characters[randomInt(characters.length)]).join('');
 }
 
-/** Changes whenever one of the values does, and tells nothing about them. */
+/** A revision that changes with any of the values, and reveals nothing about them. */
 export function revisionOf(values: Readonly<Record<string, string>>): string {
   const entries = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 16);
 }
 
-/** A Kubernetes Secret as far as it is read here. */
+/** The fields of a Kubernetes Secret that are read here. */
 export interface SecretObject extends UnknownObject {
   data?: Record<string, string>;
   type?: string;
@@ -44,13 +44,13 @@ export const encodeValues = (values: Readonly<Record<string, string>>): Record<s
 
 interface Rotation {
   readonly rotationDays: number | undefined;
-  /** The value of the label that asks for new credentials. */
+  /** The value of the label that requests a rotation. */
   readonly asked: string | undefined;
 }
 
 const day = 86_400_000;
 
-/** How long until the values are to be made anew: 0 or less is now, undefined is never by itself. */
+/** Milliseconds until the credentials must be rotated: 0 or less is now, undefined is never. */
 export function rotationDue(
   secret: SecretObject | undefined,
   { rotationDays, asked }: Rotation,
@@ -64,7 +64,7 @@ export function rotationDue(
   return (Number.isNaN(rotated) ? now : rotated) + rotationDays * day - now;
 }
 
-/** The annotations that remember the last rotation: those there were, unless the values are new. */
+/** The annotations of the last rotation: the existing ones, unless the values are new. */
 export function rotationAnnotations(
   secret: SecretObject | undefined,
   rotation: Rotation,

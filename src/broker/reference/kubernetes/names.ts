@@ -1,4 +1,4 @@
-/** What the things that are made are called, and the labels that say whose they are. */
+/** Names and labels of created objects. */
 
 import { createHash } from 'node:crypto';
 import { TEAM_LABEL } from '../../../api/index.ts';
@@ -7,34 +7,36 @@ import type { DeploymentRequest } from '../../messages.ts';
 import { RESOURCE_UID_LABEL } from '../../messages.ts';
 
 const prefix = 'broker.platform.company.com';
-/** On everything that a broker makes: its name, and the object that it was made for. */
+/** Labels of every created object: the broker, and the object it belongs to. */
 export const BROKER_LABEL = `${prefix}/name`;
 export const UID_LABEL = RESOURCE_UID_LABEL;
 const KIND_LABEL = `${prefix}/resource-kind`;
 const NAME_LABEL = `${prefix}/resource-name`;
-/** Which pods of an object: those of the service are not those of its backups. */
+/** The component of a Pod: those of a service are not those of its backups. */
 const COMPONENT_LABEL = `${prefix}/component`;
 const DEPLOYMENT_ANNOTATION = `${prefix}/deployment-id`;
 export const ROTATED_ANNOTATION = `${prefix}/rotated-at`;
 export const ROTATION_ANNOTATION = `${prefix}/rotation`;
 export const REVISION_ANNOTATION = `${prefix}/credentials-revision`;
-/** On an object of the platform: another value than before asks for new credentials. Users set it, so it is not the platform's own. */
+/**
+ * A label of a platform object whose change requests a rotation. Users set it, so it is not one of the platform's own.
+ */
 export const ROTATE_LABEL = `${prefix}/rotate`;
 const COST_LABEL_PREFIX = 'cost.platform.company.com/';
 
-/** In which namespace things are made: that of the object, with a prefix where the target asks for one. */
+/** The namespace of created objects: that of the platform object, with the prefix of the target. */
 export function namespaceOf({ resource, target }: DeploymentRequest): string {
   return bounded(`${target.parameters?.namespacePrefix ?? ''}${resource.namespace}`, 63);
 }
 
-/** The name, and where that would be too long its beginning and a digest of all of it. */
+/** The name; if it is too long, its beginning and a digest. */
 export function bounded(name: string, length: number): string {
   if (name.length <= length) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
   return `${name.slice(0, length - 9).replace(/[-.]+$/, '')}-${digest}`;
 }
 
-/** A text as the value of a label: itself where that is allowed. */
+/** A string as a label value: itself if that is valid, else a digest. */
 export function labelValue(text: string): string {
   const isValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(text) && text.length <= 63;
   return isValue ? text : `h-${createHash('sha256').update(text).digest('hex').slice(0, 40)}`;
@@ -45,7 +47,7 @@ const ownLabels = (broker: string, uid: string): Record<string, string> => ({
   [UID_LABEL]: labelValue(uid),
 });
 
-/** Labels of everything that is made for a request. Cost tags are labels where their values can be; all are annotations. */
+/** Labels of all objects of a request. Cost tags are labels if their values are valid; all are annotations. */
 export function labelsOf(request: DeploymentRequest): Record<string, string> {
   const { resource, team } = request;
   return {
@@ -78,13 +80,13 @@ export function metadataOf(request: DeploymentRequest, name: string): ObjectMeta
   return { name, namespace: namespaceOf(request), labels: labelsOf(request), annotations: annotationsOf(request) };
 }
 
-/** What selects the pods of one component; it never changes, as a selector must not. */
+/** The selector of the Pods of one component. It never changes, because selectors are immutable. */
 export const selectorOf = (request: DeploymentRequest, component: string): Record<string, string> => ({
   [UID_LABEL]: labelValue(request.resource.uid),
   [COMPONENT_LABEL]: component,
 });
 
-/** Whether something was made for the object of a request, by the broker that is asked or by one that it has taken over from. */
+/** Whether an object belongs to a request: created by the addressed broker or one that it took over from. */
 export function isOurs(
   { labels = {} }: ObjectMeta,
   { broker, formerBrokers = [], resource }: Pick<DeploymentRequest, 'broker' | 'formerBrokers' | 'resource'>,

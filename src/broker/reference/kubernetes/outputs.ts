@@ -1,4 +1,4 @@
-/** What is told of a thing that is ready, besides that it is: where it is, and how a Service fares. Never credentials. */
+/** The outputs in the report of a ready deployment: its address, and the replicas of a Service. Never credentials. */
 import type { UnknownObject } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import type { Report } from '../record.ts';

@@ -1,4 +1,4 @@
-/** Takes away what was made for an object, in one namespace or wherever it is. */
+/** Removes the objects of a deployment, in one namespace or in all. */
 import type { Client, Resource } from '../../../runtime/index.ts';
 import type { DeploymentRecord } from '../record.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -6,14 +6,15 @@ import { failureOf } from './failures.ts';
 import { isOurs, labelValue, namespaceOf, UID_LABEL } from './names.ts';
 import { derivedResources, managedResources, secrets } from './resources.ts';
 
-/** Deletes what there is. Returns the resources of which there was something. */
+/** Deletes the objects. Returns the resources of which there were any. */
 export async function deleteObjects(
   client: Client,
   record: DeploymentRecord,
   cluster: Pick<ClusterCache, 'objectsOf'>,
 ): Promise<Resource[]> {
   const where = knownNamespace(record, cluster);
-  // Of a Secret nothing else is ever made, and it is gone at once: to ask for all the rest would take most of the time of many.
+  // A Secret has no other objects and is deleted at once: listing all other kinds would dominate the time of mass
+  // deletions.
   const isSecret = record.request.resource.kind === 'Secret';
   const resources = isSecret ? [secrets] : [...managedResources, ...derivedResources];
   const left = await deleteAll(client, record, resources, where);
@@ -21,8 +22,8 @@ export async function deleteObjects(
 }
 
 /**
- * The namespace that everything is in; undefined where that is not certain. What failed or was cut off midway has no note yet, a request
- * without a target does not know its prefix, and what another broker made may be anywhere.
+ * The namespace of all objects; undefined if it is not certain. An interrupted deployment has no note yet, a request
+ * without a target does not know its prefix, and objects of another broker may be anywhere.
  */
 export function knownNamespace(
   { uid, notes, request }: DeploymentRecord,
@@ -50,7 +51,7 @@ async function deleteAll(
     }),
   );
   for (const { resource, items } of found) {
-    // What Kubernetes has made of the rest goes with it.
+    // Kubernetes deletes derived objects with their owners.
     if (derivedResources.includes(resource)) continue;
     for (const { metadata } of items) {
       if (metadata.deletionTimestamp !== undefined) continue;

@@ -1,4 +1,4 @@
-/** Service → Deployment, core Service, and where asked for HorizontalPodAutoscaler and Ingress. */
+/** Maps a Service to a Deployment, a core Service and, if requested, a HorizontalPodAutoscaler and an Ingress. */
 import type { Service } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -11,7 +11,7 @@ type Spec = Service['spec'];
 type Port = NonNullable<Spec['ports']>[number];
 
 const component = 'service';
-/** How long a roll-out may stand still before it counts as failed. */
+/** How long a rollout may make no progress before it counts as failed. */
 const progressDeadlineSeconds = 300;
 
 export function serviceManifests(request: DeploymentRequest, { environment }: ManifestContext): Manifest[] {
@@ -55,14 +55,14 @@ function deployment(
     kind: 'Deployment',
     metadata: metadataOf(request, serviceName(request)),
     spec: {
-      // While an autoscaler decides, the number is not ours to set.
+      // The autoscaler owns the number of replicas.
       ...(autoscaled ? {} : { replicas: spec.replicas ?? 1 }),
       progressDeadlineSeconds,
       selector: { matchLabels: selectorOf(request, component) },
       template: {
         metadata: {
           labels: { ...labelsOf(request), ...selectorOf(request, component) },
-          // Other connections are a reason to start anew: a process reads its environment once.
+          // A process reads its environment once, so changed connections must restart the Pods.
           annotations: {
             ...withoutDeployment(request),
             ...(bound ? { [REVISION_ANNOTATION]: revisionOf(environment) } : {}),
@@ -78,7 +78,7 @@ function deployment(
   };
 }
 
-/** On pods the deployment itself is left out: a repair that changes nothing else must not restart them. */
+/** The annotations of Pods, without the deployment id: a repair that changes nothing else must not restart them. */
 function withoutDeployment(request: DeploymentRequest): Record<string, string> {
   const { costTags = {} } = request;
   const all = Object.entries(annotationsOf(request));
@@ -117,13 +117,13 @@ function probes(spec: Spec): Record<string, unknown> {
   const httpGet = { path: healthCheck.path ?? '/', port: port.targetPort ?? port.port };
   return {
     readinessProbe: { httpGet, periodSeconds: 5, failureThreshold: 3 },
-    // Slower than readiness, so that one that is only busy is not restarted.
+    // Slower than readiness, so that a busy container is not restarted.
     livenessProbe: { httpGet, periodSeconds: 10, failureThreshold: 6 },
     startupProbe: { httpGet, periodSeconds: 5, failureThreshold: 60 },
   };
 }
 
-/** A port by number or name; left out, the first. */
+/** A port by number or name; by default the first. */
 function chosenPort(spec: Spec, wanted: number | string | undefined, field: string): Port {
   const ports = spec.ports ?? [];
   const found =
@@ -165,7 +165,7 @@ function autoscaler(request: DeploymentRequest, spec: Spec): Manifest {
     metadata: metadataOf(request, serviceName(request)),
     spec: {
       scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: serviceName(request) },
-      // Kubernetes has no way back from none by CPU, so one is the fewest.
+      // The CPU metric cannot scale up from zero replicas, so the minimum is one.
       minReplicas: Math.max(1, minReplicas),
       maxReplicas,
       metrics: [
@@ -220,7 +220,7 @@ function ingress(request: DeploymentRequest, spec: Spec): Manifest {
   };
 }
 
-/** What may be reached from the company network only must never end up with a class that is open to the internet. */
+/** An internal Service must never get an ingress class that is reachable from the internet. */
 function ingressClass({ target }: DeploymentRequest, scope: string | undefined): string | undefined {
   const parameters = target.parameters ?? {};
   if (scope === 'internal') {
@@ -234,7 +234,7 @@ function ingressClass({ target }: DeploymentRequest, scope: string | undefined):
   return parameters.ingressClass;
 }
 
-/** Each ingress controller has an annotation of its own for this; one that nobody reads would let everybody in. */
+/** Each ingress controller has its own annotation for this; without the right one, every source would be allowed. */
 function sources({ target }: DeploymentRequest, ranges: readonly string[] | undefined): Record<string, string> {
   if (ranges === undefined || ranges.length === 0) return {};
   const annotation = target.parameters?.sourceRangesAnnotation;
