@@ -44,7 +44,8 @@ const userForm = /^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 export async function authenticate(authorization: string | undefined, rules: TokenRules): Promise<Caller> {
   const [, token] = /^Bearer +([^\s]+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) throw refused('missing-token', 'send a token: Authorization: Bearer JWT');
-  if (token.length > mostCharacters) throw refused('malformed', `a token has at most ${mostCharacters} characters`);
+  if (token.length > mostCharacters)
+    throw refused('malformed', `the token is longer than ${mostCharacters} characters`);
   const claims = await claimsOf(token, rules);
   const { userClaim = 'sub', userPrefix = '', groupsClaim = 'groups', groupNames = {} } = rules;
   const named = claimIn(claims, userClaim);
@@ -53,7 +54,7 @@ export async function authenticate(authorization: string | undefined, rules: Tok
     throw refused('no-user', `the token names no user (\`${userClaim}\`): 1 to 256 printable ASCII characters`);
   }
   // Kubernetes gives these names rights of their own, whatever the prefix is.
-  if (user.startsWith('system:')) throw refused('no-user', 'a user may not be called system:…');
+  if (user.startsWith('system:')) throw refused('no-user', 'user names that start with system: are rejected');
   const groups = claimIn(claims, groupsClaim);
   const listed: readonly unknown[] = Array.isArray(groups) ? groups : [groups];
   return callerOf(
@@ -84,18 +85,15 @@ function refusalOf(error: unknown): unknown {
   if (error instanceof Problem) return error;
   if (error instanceof errors.JWTExpired) return refused('expired', 'the token has expired: get a new one');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return refused(
-      `wrong-${error.claim}`,
-      `the claim \`${error.claim}\` of the token is missing or not what it must be`,
-    );
+    return refused(`wrong-${error.claim}`, `the claim \`${error.claim}\` of the token is missing or has a wrong value`);
   }
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return refused('forged', 'the token is not signed by the key that it names');
+    return refused('forged', 'the signature of the token is invalid');
   if (error instanceof errors.JWKSNoMatchingKey)
-    return refused('unknown-key', 'the token names no key that is known here');
+    return refused('unknown-key', 'the token is signed with an unknown key');
   if (error instanceof errors.JOSEAlgNotAllowed)
-    return refused('algorithm', 'the token is signed with an algorithm that is not taken');
-  if (error instanceof errors.JOSEError) return refused('malformed', 'it is no token that can be read');
+    return refused('algorithm', 'the signature algorithm of the token is not allowed');
+  if (error instanceof errors.JOSEError) return refused('malformed', 'the token is malformed');
   return error;
 }
 

@@ -93,7 +93,7 @@ export function knownDefinitions({ client, stored, compare, onValidated }: Defin
         throw new Problem(
           409,
           'too-many',
-          `${mostInAll} definitions are registered: remove CRDRevisions that are not needed`,
+          `the maximum of ${mostInAll} registered CRDs is reached: delete CRDRevisions that are not needed`,
         );
       }
       const before = inAll.filter(({ spec }) => spec.crd.name === crd.metadata.name);
@@ -192,7 +192,7 @@ function revisionOf(
 ): CrdRevision {
   const { name } = metadata;
   const packed = packDefinition(JSON.stringify(spec));
-  if (packed === undefined) throw new Problem(413, 'oversized', 'the definition is too large to be kept');
+  if (packed === undefined) throw new Problem(413, 'oversized', 'the CRD is too large to be stored');
   const sequence = (before[0]?.spec.sequence ?? 0) + 1;
   // Of two at once with the same number, the second is told that it exists.
   const crd = { name, uid: `registered-${shortHash(`${owner.metadata.uid}/${name}`)}`, generation: sequence };
@@ -241,5 +241,5 @@ async function demandRight({ client, signal }: Call): Promise<void> {
     { signal },
   );
   if (status?.allowed !== true)
-    throw new Problem(403, 'forbidden', `you do not hold the verb register on ${resource}.${group}`);
+    throw new Problem(403, 'forbidden', `you do not have the verb register on ${resource}.${group}`);
 }

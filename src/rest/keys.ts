@@ -56,7 +56,7 @@ export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: 
 
   function usable(...given: Parameters<JWTVerifyGetKey>): ReturnType<JWTVerifyGetKey> {
     if (known === undefined || clock.monotonic() - known.at > staleMilliseconds) {
-      throw new Problem(503, 'keys-unavailable', 'the keys that tokens are verified by cannot be had now', {
+      throw new Problem(503, 'keys-unavailable', 'the token verification keys are unavailable', {
         headers: retryAfter(pauseMilliseconds),
       });
     }
@@ -67,7 +67,7 @@ export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: 
 async function keySet(from: TokenKeys): Promise<JSONWebKeySet> {
   const document = await documentOf(from);
   const { keys } = (document ?? {}) as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('there is something that is no JSON Web Key Set');
+  if (!Array.isArray(keys)) throw new Error('the response is not a JSON Web Key Set');
   return { keys: keys.slice(0, 64) as JSONWebKeySet['keys'] };
 }
 
@@ -81,8 +81,8 @@ async function documentOf(from: TokenKeys): Promise<unknown> {
     unknown
   >;
   // OpenID Connect Discovery, 4.3: or one issuer could speak for another.
-  if (issuer !== from.issuer) throw new Error(`the issuer at ${discovery} calls itself something else`);
-  if (typeof url !== 'string') throw new Error(`${discovery} says nothing of keys (jwks_uri)`);
+  if (issuer !== from.issuer) throw new Error(`the issuer in ${discovery} does not match the configured issuer`);
+  if (typeof url !== 'string') throw new Error(`${discovery} has no jwks_uri`);
   return fetchDocument({ url, caBundle, trustsSystem: true });
 }
 

@@ -13,7 +13,7 @@ export function restMetrics(registry: Registry | undefined): RestMetrics {
     (registry.getSingleMetric(name) as Histogram<'operation' | 'code'> | undefined) ??
     new Histogram({
       name,
-      help: 'Requests to the REST API by operation and status code',
+      help: 'Duration of REST API requests by operation and status code',
       labelNames: ['operation', 'code'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10],
       registers: [registry],

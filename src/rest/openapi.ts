@@ -37,8 +37,8 @@ function operation(route: Route): JsonSchema {
       ? 'For everybody.'
       : roles.length === 0
         ? 'For whoever has a token.'
-        : `For: ${roles.join(', ')}.`;
-  const limit = route.perMinute === undefined ? '' : ` At most ${route.perMinute} a minute from one user.`;
+        : `Roles: ${roles.join(', ')}.`;
+  const limit = route.perMinute === undefined ? '' : ` Rate limit: ${route.perMinute} requests per minute and user.`;
   return {
     operationId: route.operationId,
     tags: [route.tag],
@@ -68,15 +68,15 @@ const parametersOf = (parameters: Route['params'] | Route['query'], place: 'path
   }));
 
 const descriptions: Readonly<Record<number, string>> = {
-  400: 'Something in it is wrong: `errors` names every field.',
-  401: 'There is no token, or it is not believed; `code` says why.',
-  403: 'You may not, or admission has refused it.',
+  400: 'The request is invalid: `errors` names every field.',
+  401: 'The token is missing or rejected; `code` says why.',
+  403: 'Forbidden by roles or RBAC, or denied by admission.',
   404: 'There is no such thing.',
   405: 'Another method.',
-  409: 'It does not go together with what is there.',
-  410: 'The list has changed too much since its first page: begin anew.',
+  409: 'The request conflicts with the current state.',
+  410: 'The `continue` token has expired: start again.',
   413: 'It is too large.',
-  415: 'Another content type, or compressed.',
+  415: 'Unsupported content type or compression.',
   429: 'Too often.',
   500: 'A fault of the platform.',
   503: 'Not now: try again.',

@@ -16,7 +16,7 @@ export const invalid = (errors: readonly FieldError[], detail?: string): Problem
   });
 
 export const notFound = (what: string, name: string): Problem =>
-  new Problem(404, 'not-found', `there is no ${what} "${name}"`);
+  new Problem(404, 'not-found', `${what} "${name}" not found`);
 
 /** Of anything that was thrown; undefined where it is a bug of ours. */
 export function problemOf(error: unknown): Problem | undefined {
@@ -33,7 +33,7 @@ export function problemOf(error: unknown): Problem | undefined {
     default:
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return undefined;
-  return new Problem(statusCode, 'malformed', 'the request cannot be read');
+  return new Problem(statusCode, 'malformed', 'the request is malformed');
 }
 
 /** It took longer than a request may, or nobody waits for the answer any more: what an AbortSignal gives as its reason. */
@@ -41,10 +41,10 @@ const isOverdue = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 
 export const unsupported = (): Problem =>
-  new Problem(415, 'unsupported', 'send application/json, in UTF-8 and not compressed');
+  new Problem(415, 'unsupported', 'unsupported content type: send uncompressed application/json in UTF-8');
 
 export const unavailable = (): Problem =>
-  new Problem(503, 'unavailable', 'the platform cannot do this now: try again', { headers: retryAfter(2000) });
+  new Problem(503, 'unavailable', 'the platform is temporarily unavailable: try again', { headers: retryAfter(2000) });
 
 function problemOfApi(error: ApiError): Problem {
   const { status, reason, details } = error;
@@ -66,13 +66,9 @@ function problemOfApi(error: ApiError): Problem {
     case 409:
       return new Problem(409, reason === 'AlreadyExists' ? 'exists' : 'conflict', message);
     case 410:
-      return new Problem(
-        410,
-        'expired',
-        'this list has changed too much since its first page: begin anew, without `continue`',
-      );
+      return new Problem(410, 'expired', 'the `continue` token has expired: start again without `continue`');
     case 413:
-      return new Problem(413, 'oversized', 'it is too large to be stored');
+      return new Problem(413, 'oversized', 'the object is too large to be stored');
     default:
       return unavailable();
   }

@@ -32,9 +32,14 @@ export function rateLimiter({ clock, replicas }: { clock: Clock; replicas: () =>
         return;
       }
       const wait = windowMilliseconds - (now - (came[came.length - share] ?? now));
-      throw new Problem(429, 'rate-limited', `${what} is taken ${perMinute} times a minute from one user`, {
-        headers: retryAfter(wait),
-      });
+      throw new Problem(
+        429,
+        'rate-limited',
+        `rate limit exceeded: ${what} allows ${perMinute} requests per minute and user`,
+        {
+          headers: retryAfter(wait),
+        },
+      );
     },
   };
 }

@@ -73,7 +73,7 @@ export function renderCheck(charts: Pick<Charts, 'fetch' | 'render'>, millisecon
     } catch (error) {
       if (error instanceof Problem || call.signal.aborted) throw error;
       // A repository that is away, a Helm that is not there, or the time that is over.
-      call.log.warn('whether a chart renders was not found out before its rollout', { ...named(spec), error });
+      call.log.warn('chart rendering could not be checked before the rollout', { ...named(spec), error });
     } finally {
       underWay -= 1;
     }

@@ -49,7 +49,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
         route.perMinute ?? serving.perMinute,
       );
       if (route.roles.length > 0 && !holdsOneOf(caller, route.roles)) {
-        throw new Problem(403, 'forbidden', `this is for ${route.roles.join(' or ')}`, {
+        throw new Problem(403, 'forbidden', `requires the role ${route.roles.join(' or ')}`, {
           more: { roles: route.roles },
         });
       }
@@ -90,9 +90,9 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
       const traceId = parseTraceparent(begun.get(request)?.traceparent)?.traceId;
       const problem = problemOf(error);
       if (problem === undefined || problem.status >= 500) {
-        serving.log.error('a request to the REST API could not be answered', { what, traceId, error });
+        serving.log.error('REST API request failed', { what, traceId, error });
       }
-      const said = problem ?? new Problem(500, 'internal', 'the log of the platform says why');
+      const said = problem ?? new Problem(500, 'internal', 'internal error: see the log of the platform');
       return sendProblem(
         reply,
         traceId === undefined

@@ -30,7 +30,7 @@ export async function startRest(options: RestOptions): Promise<Rest> {
     throw new ConfigError({
       code: 'rest-tls',
       message: `The REST API would be served without TLS on ${host}`,
-      hint: 'Give it a certificate, or say with --insecure-http that somebody else encrypts',
+      hint: 'Configure a certificate, or set --insecure-http if a proxy terminates TLS',
     });
   }
   return listen(makeRest(options), { host, port, tls, what });
@@ -74,7 +74,7 @@ function takeJson(app: FastifyInstance): void {
       if (body.length === 0) return undefined;
       const parsed = parseStrictly(body);
       if ('value' in parsed) return parsed.value;
-      throw new Problem(400, 'malformed', `the body cannot be read: ${parsed.problem}`);
+      throw new Problem(400, 'malformed', `the body is malformed: ${parsed.problem}`);
     },
   );
 }

@@ -136,7 +136,7 @@ describe('an Approval that waits', () => {
     const refusals = () => events.filter(({ reason }) => reason === 'RecipientRejected');
     await eventually(() => refusals().length > 0, patient);
     expect(refusals()).toMatchObject([
-      { note: 'The mail server does not take messages for gone@company.com: see spec.notify' },
+      { note: 'the mail server rejects the recipients gone@company.com: correct spec.notify' },
     ]);
   });
 

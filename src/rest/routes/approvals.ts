@@ -15,7 +15,7 @@ export const approvalRoutes: readonly Route[] = [
     path: `${prefix}/approvals`,
     operationId: 'listApprovals',
     tag,
-    summary: 'List what waits for a decision',
+    summary: 'List approvals',
     roles: everybody,
     query: {
       ...pageQuery,
@@ -23,7 +23,7 @@ export const approvalRoutes: readonly Route[] = [
         type: 'string',
         enum: ['Pending', 'Approved', 'Rejected', 'All'],
         default: 'Pending',
-        description: 'What they came to.',
+        description: 'Only approvals with this outcome.',
       },
     },
     answer: { status: 200, description: 'A page of approvals.', schema: ref('ApprovalPage') },
@@ -43,7 +43,7 @@ export const approvalRoutes: readonly Route[] = [
     path: `${prefix}/approvals/{id}`,
     operationId: 'getApproval',
     tag,
-    summary: 'One approval, with every decision so far',
+    summary: 'Get an approval with all its decisions',
     roles: everybody,
     params: id,
     answer: { status: 200, description: 'The approval.', schema: ref('Approval') },
@@ -51,7 +51,7 @@ export const approvalRoutes: readonly Route[] = [
     run: async (call) => ({ status: 200, body: shown(await find<Approval>(call, approval, call.params.id ?? '')) }),
   },
   decide('approve', 'Approve', 'Agree'),
-  decide('reject', 'Reject', 'Refuse: one refusal is final'),
+  decide('reject', 'Reject', 'Reject: one rejection is final'),
 ];
 
 function decide(verb: 'approve' | 'reject', decision: 'Approve' | 'Reject', summary: string): Route {
@@ -61,11 +61,11 @@ function decide(verb: 'approve' | 'reject', decision: 'Approve' | 'Reject', summ
     operationId: `${verb}Approval`,
     tag,
     summary,
-    description: 'An environment owner decides over what is about their environment. Who asked does not decide.',
+    description: 'An environment owner decides approvals of their environment. The requester cannot decide.',
     roles: ['Admin', 'EnvironmentOwner'],
     params: id,
     body: { schema: ref('Decision'), required: false },
-    answer: { status: 200, description: 'Written down.', schema: ref('Approval') },
+    answer: { status: 200, description: 'The decision was recorded.', schema: ref('Approval') },
     problems: [404, 409],
     audit: `approval.${verb}`,
     async run(call) {
@@ -86,7 +86,7 @@ export async function decided(
   const { caller } = call;
   demandRight(call, found);
   const outcome = approvalOutcome(found);
-  if (outcome !== 'Pending') throw new Problem(409, 'decided', `it has been decided already: ${outcome}`);
+  if (outcome !== 'Pending') throw new Problem(409, 'decided', `the approval is already decided: ${outcome}`);
   if (found.spec.requester === caller.user) {
     throw new Problem(403, 'own-request', 'who asked does not decide: let somebody else do it');
   }
@@ -114,6 +114,6 @@ function demandRight({ caller }: Call, { spec }: Approval): void {
     'forbidden',
     environment === undefined || !asksOwners
       ? 'this is for an admin to decide'
-      : `this is for the owner of ${environment}, or an admin, to decide`,
+      : `only the owner of ${environment} or an admin can decide this`,
   );
 }

@@ -37,7 +37,7 @@ export function clusterRoutes(parts: ClusterParts): readonly Route[] {
       operationId: 'createCluster',
       tag,
       summary: 'Register a cluster',
-      description: 'It is asked for its version with the kubeconfig before anything is stored.',
+      description: 'The kubeconfig is used to read the version of the cluster before anything is stored.',
       roles: admins,
       body: { schema: ref('NewCluster'), required: true },
       answer: { status: 201, description: 'Registered.', schema: ref('Cluster') },
@@ -81,12 +81,15 @@ export function clusterRoutes(parts: ClusterParts): readonly Route[] {
       path: `${prefix}/clusters/{name}`,
       operationId: 'deleteCluster',
       tag,
-      summary: 'Forget a cluster',
-      description:
-        'Its credentials, and what was made for them on the cluster, are erased. What is installed there stays.',
+      summary: 'Remove a cluster',
+      description: 'Deletes its credentials and the access objects on the cluster. Installed operators stay.',
       roles: admins,
       params: name,
-      answer: { status: 202, description: 'It goes as soon as its credentials are erased.', schema: ref('Cluster') },
+      answer: {
+        status: 202,
+        description: 'The cluster is deleted once its credentials are erased.',
+        schema: ref('Cluster'),
+      },
       problems: [404, 409],
       audit: 'cluster.delete',
       async run(call) {
@@ -101,7 +104,7 @@ export function clusterRoutes(parts: ClusterParts): readonly Route[] {
       path: `${prefix}/clusters/${reservedName}`,
       operationId: 'getSealingKey',
       tag,
-      summary: 'The public key that kubeconfigs are sealed to',
+      summary: 'Get the public key that seals kubeconfigs',
       roles: everybody,
       answer: { status: 200, description: 'The key.', schema: ref('SealingKey') },
       run: async () => ({ status: 200, body: (await parts.sealingKeys.current()).sealing.jwk }),
@@ -111,7 +114,7 @@ export function clusterRoutes(parts: ClusterParts): readonly Route[] {
 
 async function register(call: Call, parts: ClusterParts) {
   const { name: given, labels, kubeconfig, ...rest } = call.body as Named & Cluster['spec'] & { kubeconfig: string };
-  if (given === reservedName) throw invalid([{ path: '/name', message: 'is the address of the sealing key' }]);
+  if (given === reservedName) throw invalid([{ path: '/name', message: 'is reserved for the sealing key' }]);
   readClusterKubeconfig(kubeconfig);
   // A name of its own for each attempt: of two at once, neither can take away what is the other's.
   const secretName = `cluster-${given}-${randomBytes(4).toString('hex')}`;

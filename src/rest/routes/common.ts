@@ -9,13 +9,13 @@ export const pageQuery: Readonly<Record<string, JsonSchema>> = {
     minimum: 1,
     maximum: mostPerPage,
     default: 100,
-    description: 'How many a page has at most.',
+    description: 'The maximum number of objects on a page.',
   },
   continue: {
     type: 'string',
     maxLength: 2048,
     pattern: '^[A-Za-z0-9_-]*=*$',
-    description: 'Where a page begins: what the page before said.',
+    description: 'The token of the page: `continue` of the previous page.',
   },
 };
 

@@ -24,7 +24,7 @@ import { objectNameSchema, ref } from '../schemas.ts';
 import { decided } from './approvals.ts';
 import { pageQuery, prefix } from './common.ts';
 
-const name = { name: objectNameSchema('The definition, for example `widgets.example.com`.') };
+const name = { name: objectNameSchema('The CRD, for example `widgets.example.com`.') };
 const tag = 'CRDs';
 
 export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
@@ -34,10 +34,14 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       path: `${prefix}/crds`,
       operationId: 'createCrd',
       tag,
-      summary: 'Register a definition that is not in the chart of its operator',
+      summary: 'Register a CRD that is not in the chart of its operator',
       roles: changers,
       body: { schema: ref('NewCrd'), required: true },
-      answer: { status: 201, description: 'Kept, and what it changes.', schema: ref('CrdVerdict') },
+      answer: {
+        status: 201,
+        description: 'The CRD was stored; the response lists its changes.',
+        schema: ref('CrdVerdict'),
+      },
       problems: [409],
       perMinute: 30,
       audit: 'crd.create',
@@ -48,11 +52,11 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       path: `${prefix}/crds`,
       operationId: 'listCrds',
       tag,
-      summary: 'List definitions',
+      summary: 'List CRDs',
       description: '`limit` counts operators here. A definition of several operators is there once for each.',
       roles: everybody,
       query: pageQuery,
-      answer: { status: 200, description: 'The definitions of a page of operators.', schema: ref('CrdPage') },
+      answer: { status: 200, description: 'The CRDs of a page of operators.', schema: ref('CrdPage') },
       problems: [410],
       async run(call) {
         const { items, ...rest } = await page<Operator>(call, operator);
@@ -65,10 +69,10 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       path: `${prefix}/crds/{name}`,
       operationId: 'getCrd',
       tag,
-      summary: 'One definition, and what is on which cluster',
+      summary: 'Get a CRD and its state on each cluster',
       roles: everybody,
       params: name,
-      answer: { status: 200, description: 'The definition.', schema: ref('Crd') },
+      answer: { status: 200, description: 'The CRD.', schema: ref('Crd') },
       problems: [404],
       run: (call) => describe(call, definitions),
     },
@@ -77,11 +81,11 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       path: `${prefix}/crds/{name}/validate`,
       operationId: 'validateCrd',
       tag,
-      summary: 'What a change of a definition would break',
+      summary: 'Validate a change of a CRD',
       roles: everybody,
       params: name,
       body: { schema: ref('CrdComparison'), required: true },
-      answer: { status: 200, description: 'What it would break.', schema: ref('CrdVerdict') },
+      answer: { status: 200, description: 'The verdict and all changes.', schema: ref('CrdVerdict') },
       problems: [404],
       perMinute: 30,
       run: (call) => validate(call, definitions),
@@ -91,11 +95,11 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       path: `${prefix}/crds/{name}/approve`,
       operationId: 'approveCrd',
       tag,
-      summary: 'Approve a breaking change of a definition that waits',
+      summary: 'Approve a pending breaking change of a CRD',
       roles: admins,
       params: name,
       body: { schema: ref('CrdApproval'), required: false },
-      answer: { status: 200, description: 'Written down.', schema: ref('Approval') },
+      answer: { status: 200, description: 'The decision was recorded.', schema: ref('Approval') },
       problems: [404, 409],
       audit: 'crd.approve',
       run: approve,
@@ -107,7 +111,7 @@ async function register(call: Call, definitions: KnownDefinitions): Promise<Answ
   const { operator: of, version, definition } = call.body as { operator: string; version: string; definition: object };
   const crd = readDefinition(definition);
   const owner = await orNothing(get<Operator>(call, operator, of));
-  if (owner === undefined) throw invalid([{ path: '/operator', message: 'there is no such operator' }]);
+  if (owner === undefined) throw invalid([{ path: '/operator', message: 'operator not found' }]);
   const before = await definitions.newest(call, crd.metadata.name, { operator: of });
   // What cannot be compared in time is not kept either.
   const guide = async () => migrationGuideOf(owner, version);
@@ -131,7 +135,7 @@ async function validate(call: Call, definitions: KnownDefinitions): Promise<Answ
   const crd = readDefinition(definition);
   const { name: wanted = '' } = call.params;
   if (crd.metadata.name !== wanted) {
-    throw invalid([{ path: '/definition/metadata/name', message: `must be ${wanted}, as in the address` }]);
+    throw invalid([{ path: '/definition/metadata/name', message: `must be ${wanted}, the name in the path` }]);
   }
   const before = await definitions.newest(call, wanted, which);
   if (before === undefined && (which.operator !== undefined || which.version !== undefined)) {
@@ -247,13 +251,13 @@ async function approve(call: Call): Promise<Answer> {
   const waiting = about.filter((each) => each !== undefined);
   const [only, ...more] = waiting;
   if (only === undefined)
-    throw new Problem(404, 'nothing-waits', `no breaking change of ${wanted} waits for an approval`);
+    throw new Problem(404, 'nothing-waits', `no breaking change of ${wanted} is pending approval`);
   if (more.length > 0) {
     const names = waiting.map(({ metadata }) => metadata.name).join(', ');
     throw new Problem(
       409,
       'several-wait',
-      `several Approvals are about ${wanted}, say which with \`approval\`: ${names}`,
+      `several Approvals are pending for ${wanted}, select one with \`approval\`: ${names}`,
     );
   }
   return decided(call, only, 'Approve', reason);

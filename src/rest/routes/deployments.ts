@@ -20,10 +20,10 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     tag,
     summary: 'Start a deployment',
     description:
-      'Its chart is rendered with its values before anything is stored. Which clusters it goes to, and how, is fixed when it starts. What needs an approval waits for it.',
+      'The chart is rendered with the values before anything is stored. The clusters and stages are fixed when the deployment starts. Required approvals are requested automatically.',
     roles: changers,
     body: { schema: ref('NewDeployment'), required: true },
-    answer: { status: 202, description: 'Begun: its status says how far it is.', ...one },
+    answer: { status: 202, description: 'Accepted: the progress is in its status.', ...one },
     problems: [409],
     perMinute: 10,
     audit: 'deployment.create',
@@ -38,8 +38,8 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     roles: everybody,
     query: {
       ...pageQuery,
-      operator: objectNameSchema('Only those of this operator.', 63),
-      phase: { type: 'string', enum: rolloutPhases, description: 'Only those in this phase.' },
+      operator: objectNameSchema('Only deployments of this operator.', 63),
+      phase: { type: 'string', enum: rolloutPhases, description: 'Only deployments in this phase.' },
     },
     answer: { status: 200, description: 'A page of deployments.', schema: ref('DeploymentPage') },
     problems: [410],
@@ -59,7 +59,7 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     path: `${prefix}/deployments/{id}`,
     operationId: 'getDeployment',
     tag,
-    summary: 'One deployment',
+    summary: 'Get a deployment',
     roles: everybody,
     params: id,
     answer: { status: 200, description: 'The deployment.', ...one },
@@ -72,10 +72,10 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     operationId: 'deleteDeployment',
     tag,
     summary: 'Delete a deployment',
-    description: 'One that is under way is rolled back first.',
+    description: 'A deployment in progress is rolled back first.',
     roles: admins,
     params: id,
-    answer: { status: 202, description: 'It goes as soon as it has come to an end.', ...one },
+    answer: { status: 202, description: 'The deployment is deleted once it has ended.', ...one },
     problems: [404, 409],
     audit: 'deployment.delete',
     async run(call) {
@@ -90,11 +90,11 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     path: `${prefix}/deployments/{id}/rollback`,
     operationId: 'rollbackDeployment',
     tag,
-    summary: 'Take a deployment back',
-    description: 'Every cluster that was touched goes back to what was there before. It cannot be taken back.',
+    summary: 'Roll back a deployment',
+    description: 'Every changed cluster is restored to its previous version. This cannot be undone.',
     roles: admins,
     params: id,
-    answer: { status: 202, description: 'Begun: see its rollback status.', ...one },
+    answer: { status: 202, description: 'Accepted: see the rollback status.', ...one },
     problems: [404, 409],
     audit: 'deployment.rollback',
     async run(call) {
@@ -111,18 +111,18 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
     path: `${prefix}/deployments/{id}/rollback-status`,
     operationId: 'getRollbackStatus',
     tag,
-    summary: 'How far a rollback is',
+    summary: 'Get the status of a rollback',
     roles: everybody,
     params: id,
-    answer: { status: 200, description: 'How far it is.', schema: ref('RollbackStatus') },
+    answer: { status: 200, description: 'The status of the rollback.', schema: ref('RollbackStatus') },
     problems: [404],
     run: async (call) => ({ status: 200, body: rollbackStatus(await deployment(call)) }),
   },
-  control('pause', 'Begin nothing new', () => ({ paused: true })),
-  control('resume', 'Go on after a pause', () => ({ paused: false })),
-  control('abort', 'Stop where it is, leaving every cluster as it is', () => ({ abort: true })),
+  control('pause', 'Pause: start no new cluster', () => ({ paused: true })),
+  control('resume', 'Resume after a pause', () => ({ paused: false })),
+  control('abort', 'Abort: every cluster keeps its current version', () => ({ abort: true })),
   {
-    ...control('promote', 'Go on without waiting for the rest of an evaluation', ({ status }, { body }) => {
+    ...control('promote', 'Promote: skip the rest of the validation period', ({ status }, { body }) => {
       const { stage = status?.stage } = (body ?? {}) as { stage?: number };
       if (stage === undefined || stage < 1) throw new Problem(409, 'not-begun', 'no stage of it has begun yet');
       return { promote: stage };
@@ -152,7 +152,7 @@ function control(
       const found = await deployment(call);
       const { phase } = found.status ?? {};
       if (phase === 'Completed' || phase === 'Failed') {
-        throw new Problem(409, 'finished', `it has come to its end (${phase}): there is nothing to ${verb}`);
+        throw new Problem(409, 'finished', `the deployment has ended (${phase}): nothing to ${verb}`);
       }
       return controlled(call, found, change(found, call));
     },

@@ -27,10 +27,10 @@ export const healthRoutes: readonly Route[] = [
     path: `${prefix}/operators/{name}/health`,
     operationId: 'getOperatorHealth',
     tag,
-    summary: 'How an operator fares on its clusters',
+    summary: 'Get the health of an operator on all its clusters',
     roles: everybody,
     params: { name: operatorName },
-    answer: { status: 200, description: 'How it fares.', schema: ref('OperatorHealth') },
+    answer: { status: 200, description: 'The health.', schema: ref('OperatorHealth') },
     problems: [404],
     run: operatorHealth,
   },
@@ -39,10 +39,10 @@ export const healthRoutes: readonly Route[] = [
     path: `${prefix}/clusters/{name}/health`,
     operationId: 'getClusterHealth',
     tag,
-    summary: 'How a cluster and its operators fare',
+    summary: 'Get the health of a cluster and its operators',
     roles: everybody,
     params: { name: clusterName },
-    answer: { status: 200, description: 'How it fares.', schema: ref('ClusterHealth') },
+    answer: { status: 200, description: 'The health.', schema: ref('ClusterHealth') },
     problems: [404],
     run: clusterHealth,
   },
@@ -51,10 +51,10 @@ export const healthRoutes: readonly Route[] = [
     path: `${prefix}/clusters/{cluster}/operators/{name}/health`,
     operationId: 'getInstallationHealth',
     tag,
-    summary: 'How an operator fares on one cluster',
+    summary: 'Get the health of an operator on one cluster',
     roles: everybody,
     params: { cluster: clusterName, name: operatorName },
-    answer: { status: 200, description: 'How it fares there.', schema: ref('InstallationHealth') },
+    answer: { status: 200, description: 'The health of the operator.', schema: ref('InstallationHealth') },
     problems: [404],
     run: installationHealth,
   },
@@ -122,7 +122,7 @@ function shownHealth({ spec, status }: OperatorInstallation, on: Cluster | undef
   const wrong = [status?.pods, status?.webhook, status?.reconciliation]
     .filter((part) => part?.state === 'Unhealthy' && part.message !== undefined)
     .map((part) => part?.message);
-  const message = reachable ? wrong.join('; ') : 'the cluster cannot be reached';
+  const message = reachable ? wrong.join('; ') : 'the cluster is unreachable';
   // The installation is written only when something changes; that it was looked at is written once for the whole cluster.
   const lastChecked = on?.status?.operatorsCheckedTime ?? status?.since;
   return {

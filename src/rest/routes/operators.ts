@@ -23,7 +23,7 @@ export function operatorRoutes(parts: OperatorParts): readonly Route[] {
       operationId: 'createOperator',
       tag,
       summary: 'Register an operator',
-      description: 'Its chart repository is asked for the versions that it has before anything is stored.',
+      description: 'The versions in the chart repository are listed before anything is stored.',
       roles: changers,
       body: { schema: ref('NewOperator'), required: true },
       answer: { status: 201, description: 'Registered.', schema: ref('Operator') },
@@ -64,8 +64,8 @@ export function operatorRoutes(parts: OperatorParts): readonly Route[] {
       path: `${prefix}/operators/{name}`,
       operationId: 'deleteOperator',
       tag,
-      summary: 'Forget an operator',
-      description: 'What is installed on clusters stays there.',
+      summary: 'Delete an operator',
+      description: 'Installations on clusters stay.',
       roles: changers,
       params: name,
       answer: { status: 204, description: 'Forgotten.' },
@@ -118,7 +118,7 @@ async function versionsOf(
     });
   } catch (error) {
     if (error !== deadline.reason) throw error;
-    const message = `The chart cannot be looked at: its repository gave no answer within ${repositoryMilliseconds / 1000} s`;
+    const message = `the chart repository did not respond within ${repositoryMilliseconds / 1000} s`;
     throw new FleetError('chart/unreachable', message, { temporary: true });
   }
 }

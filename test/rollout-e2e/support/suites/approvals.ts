@@ -65,7 +65,7 @@ export function approvalTests(show: () => Show): void {
     expect(ended.status).toMatchObject({ phase: 'Failed', approvals: [{ outcome: 'Rejected' }] });
     expect(ended.status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
       reason: 'ApprovalRejected',
-      message: expect.stringContaining('nothing was begun'),
+      message: expect.stringContaining('nothing was deployed'),
     });
     expect(await thereOn(production)).toEqual(before);
 

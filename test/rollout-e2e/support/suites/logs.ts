@@ -25,7 +25,7 @@ export function logTests(show: () => Show): void {
       expect(Date.parse(String(line.timestamp))).not.toBeNaN();
     }
     expect(lines).toContainEqual(
-      expect.objectContaining({ ...common, message: 'an operator was deployed', cluster: 'dev', level: 'INFO' }),
+      expect.objectContaining({ ...common, message: 'operator deployed', cluster: 'dev', level: 'INFO' }),
     );
     const reported = lines.filter(({ message }) => message === 'rollout progressed').map(({ reason }) => reason);
     expect(reported).toEqual(expect.arrayContaining(['Planned', 'ClusterHealthy', 'Completed']));

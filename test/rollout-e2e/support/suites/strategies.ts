@@ -72,7 +72,7 @@ const strategies: readonly Strategy[] = [
     bad: () => ({ podLabels: { [crashing]: 'true' }, podAnnotations: { [`${crashing}/delay`]: '3s' } }),
     // It is well between two of its ends.
     by: /^(Unhealthy|RevalidationFailed)$/,
-    why: /^dev: Deployment canary-system\/canary restarted 3 times or more within 5 minutes$/,
+    why: /^cluster dev: Deployment canary-system\/canary restarted 3 times or more within 5 minutes$/,
     touched: ['dev'],
     objects: 500,
   },
