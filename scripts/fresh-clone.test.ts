@@ -40,7 +40,7 @@ function run(script: string, ...words: string[]) {
 
 const callsFile = () => join(clone, 'called');
 
-/** What the stand-ins were called with, so far. Not taken away: one that is about to write its line would write it to a file that is gone. */
+/** The calls of the stand-ins so far. The file stays, because a stand-in may still append to it. */
 function callsSoFar(): string[] {
   return existsSync(callsFile()) ? readFileSync(callsFile(), 'utf8').replaceAll(clone, '.').trim().split('\n') : [];
 }
@@ -88,7 +88,7 @@ describe.each([
     { reason: 'was cut off on a full disk', damage: 'printf "{\\"packa" > "$CLONE/node_modules/.package-lock.json"' },
     { reason: 'is of an older lockfile', damage: 'echo "{}" > "$CLONE/node_modules/.package-lock.json"' },
     { reason: 'has no Node', damage: 'rm -r "$CLONE/node_modules/node"' },
-  ])('installs anew where the installation $reason', ({ damage }) => {
+  ])('reinstalls if the installation $reason', ({ damage }) => {
     program('stand-ins/npm', installs);
     run(script);
     spawnSync('sh', ['-c', damage], { env: { ...process.env, CLONE: clone } });
@@ -111,7 +111,7 @@ describe.each([
     expect(existsSync(join(clone, '.kidp', 'install.lock'))).toBe(false);
   });
 
-  test("a lockfile that cannot be read is not npm's to mend", () => {
+  test('npm cannot repair an unreadable lockfile', () => {
     program('stand-ins/npm', installs);
     writeFileSync(join(clone, 'package-lock.json'), '{"packa');
     const { status, stderr } = run(script);
@@ -176,13 +176,13 @@ lock.release();`,
   }
 });
 
-describe('where npm is told to run no install scripts', () => {
+describe('if npm runs no install scripts', () => {
   const rebuild = 'npm rebuild node --ignore-scripts=false --loglevel=error';
   /** Without the script of the package `node` there is no Node. */
   const withoutScripts = `${installs}
 rm "$CLONE/node_modules/node/bin/node"`;
 
-  test('that of the package node is run all the same', () => {
+  test('the one of the package node still runs', () => {
     program(
       'stand-ins/npm',
       `if [ "$1" = rebuild ]; then echo "npm $*" >> "$CLONE/called"; cp "$CLONE/stand-ins/node" "$CLONE/node_modules/node/bin/node"; exit; fi

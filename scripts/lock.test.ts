@@ -99,16 +99,16 @@ describe('the lock of an installation', () => {
     expect(readdirSync(dirname(file))).toEqual(['install.lock']);
   });
 
-  it('is waited for, and the waiter is told whom it waits for', async () => {
+  it('is waited for, and the waiter learns whom it waits for', async () => {
     const first = await acquireLock(file);
     first.share(process.pid);
-    const told: string[] = [];
+    const holders: string[] = [];
     const order: string[] = [];
-    const second = acquireLock(file, (holder: string) => told.push(holder)).then((lock) => {
+    const second = acquireLock(file, (holder: string) => holders.push(holder)).then((lock) => {
       order.push('second');
       return lock;
     });
-    await expect.poll(() => told).toEqual([`process ${process.pid}`]);
+    await expect.poll(() => holders).toEqual([`process ${process.pid}`]);
     order.push('first released');
     first.release();
     (await second).release();

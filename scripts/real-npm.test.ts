@@ -75,7 +75,7 @@ test.each(
   }
 });
 
-test('where npm is told to run no install scripts, npm start runs that of the package node', () => {
+test('if npm runs no install scripts, npm start runs that of the package node', () => {
   const clone = makeClone();
   try {
     // A package of that name whose program, as that of the real one, is put there by its script.

@@ -1,6 +1,6 @@
 /**
  * Signals on their way through `npm start` and `kidp`: the real scripts, the real Node of the project, and in place of `kidp up` a program
- * that stops as it does and tells what reached it.
+ * that stops as it does and prints what reached it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -76,7 +76,7 @@ describe.each([
     expect(await ended).toEqual({ code: null, said: ['stopping (the process that started it has ended)', 'stopped'] });
   });
 
-  test('a program that a signal has ended is told as a shell tells it', async () => {
+  test('a program that a signal ended exits with the code a shell reports', async () => {
     const { child, ended } = await begin('unprepared');
     child.kill('SIGINT');
     expect(await ended).toEqual({ code: 130, said: [] });

@@ -11,7 +11,7 @@ import { storedObject, storedPair } from './stored.ts';
 
 const [task, ...words] = process.argv.slice(2);
 const collect = globalThis.gc ?? (() => undefined);
-/** Of all threads: how busy the machine is otherwise does not tell. */
+/** The CPU time of all threads, which does not depend on the load of the machine. */
 const cpuMilliseconds = (since: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1000;

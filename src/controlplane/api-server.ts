@@ -16,7 +16,7 @@ export interface AuditPolicy {
 
 export interface EncryptionOptions {
   provider: 'aescbc' | 'secretbox';
-  /** `secrets` unless told otherwise; `configmaps`, `teams.platform.company.com`, `*.*` … */
+  /** The default is `secrets`; `configmaps`, `teams.platform.company.com`, `*.*` … */
   resources?: readonly string[];
   /** Base64 of 32 bytes. Needed to read a snapshot of another control plane; otherwise one is made and kept. */
   key?: string;
@@ -74,7 +74,7 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<Proce
   });
 }
 
-/** The server watches these files and takes up a new pair by itself; each is replaced whole. */
+/** The server watches these files and reloads a new pair; each file is replaced atomically. */
 export async function writeServingPair(directory: string, pair: KeyPair): Promise<void> {
   for (const [name, content] of [
     ['serving.crt', pair.certificate],
@@ -122,7 +122,7 @@ function flagsOf(options: ApiServerOptions, files: Awaited<ReturnType<typeof wri
     'bind-address': '127.0.0.1',
     'secure-port': String(options.port()),
     'advertise-address': '127.0.0.1',
-    // Loopback may not stand in an Endpoints object, and nothing inside the cluster could reach it.
+    // An Endpoints object must not contain a loopback address, and nothing inside the cluster could reach it.
     'endpoint-reconciler-type': 'none',
     'etcd-servers': etcd.endpoints.join(','),
     'etcd-cafile': etcd.clientFiles.authority,

@@ -1,5 +1,5 @@
 /**
- * The programs of the control plane: taken from `KUBEBUILDER_ASSETS`, or from the cache, or built into it with the machine's
+ * The control-plane binaries: taken from `KUBEBUILDER_ASSETS`, or from the cache, or built into it with the machine's
  * Go.
  */
 import { existsSync, statSync } from 'node:fs';

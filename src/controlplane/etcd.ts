@@ -223,7 +223,7 @@ function peerPortTaken(options: EtcdOptions, port: number): ControlPlaneError {
   return new ControlPlaneError({
     code: 'port/taken',
     message: `port ${port} on 127.0.0.1, by which the etcd members in ${options.directory} know each other, is taken`,
-    hint: 'Stop what listens there, or begin anew with another directory.',
+    hint: 'Stop the process that listens there, or start with another directory.',
   });
 }
 

@@ -41,7 +41,7 @@ const rows = [
 ];
 
 describe('explain', () => {
-  it.each(rows)('tells it apart and keeps Go’s own words: $reason', ({ said, code, names }) => {
+  it.each(rows)('classifies the failure and keeps the output of Go: $reason', ({ said, code, names }) => {
     const error = explain(['build', '-v', '.'], said);
     expect(error).toMatchObject({ code, message: expect.stringContaining(names) });
     expect(error.hint).not.toBe('');

@@ -54,7 +54,7 @@ export function explain(flags: readonly string[], said: string): ControlPlaneErr
   const full = /no space left on device|ENOSPC|disk quota exceeded/i;
   if (full.test(said)) return diskFull(`${doing} found no space: ${about(full)}`);
   const barred = /permission denied|read-only file system/i;
-  if (barred.test(said)) return noPermission(`${doing} may not write: ${about(barred)}`);
+  if (barred.test(said)) return noPermission(`${doing} cannot write: ${about(barred)}`);
   const offline =
     /dial tcp|no such host|connection refused|connection reset|i\/o timeout|TLS handshake timeout|proxyconnect|network is unreachable|module lookup disabled|unexpected EOF|5\d\d (Bad Gateway|Service Unavailable|Gateway)|context deadline exceeded/i;
   if (offline.test(said)) {

@@ -56,7 +56,7 @@ describe('a lock', () => {
     expect(readdirSync(join(directory, 'nested'))).toEqual(held ? ['x.lock'] : []);
   });
 
-  it('is waited for, and the waiter is told whom it waits for', async () => {
+  it('is waited for, and the waiter learns whom it waits for', async () => {
     const first = await acquireLock(file);
     const waitedFor: number[] = [];
     const order: string[] = [];

@@ -21,7 +21,7 @@ const heartbeatMilliseconds = 5_000;
 const silentForMilliseconds = 60_000;
 let attempts = 0;
 
-/** Waits for the lock; `onWait` is told of each holder that is waited for. */
+/** Waits for the lock and calls `onWait` with each holder that it waits for. */
 export async function acquireLock(file: string, onWait: (holder: LockHolder) => void = () => undefined): Promise<Lock> {
   let waitingFor: number | undefined;
   for (;;) {

@@ -90,7 +90,7 @@ export function explainFileFailure(error: unknown, cache: string): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(`there is no space left in ${cache}`, error);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return noPermission(`this user may not write to ${path ?? cache}`, error);
+    return noPermission(`this user cannot write to ${path ?? cache}`, error);
   }
   if (code === 'ENOTDIR' || code === 'EEXIST') return noPermission(`${path ?? cache} is not a directory`, error);
   return error;

@@ -89,7 +89,7 @@ describe('signing keys', () => {
   });
 });
 
-/** Resolves to the name of the client that a server with its authority lets in. */
+/** Resolves to the name of the client that a server with its authority accepts. */
 async function handshake(signer: KeyPair, credentials: KeyPair | undefined): Promise<string | undefined> {
   const { certificate, key } = issueLeaf(signer, { commonName: 'server', hosts: ['127.0.0.1'] });
   const options = { cert: certificate, key, ca: signer.certificate, requestCert: true, rejectUnauthorized: true };

@@ -28,7 +28,7 @@ export async function portOr(preferred: number | undefined): Promise<number> {
   return preferred !== undefined && (await isFree(preferred)) ? preferred : freePort();
 }
 
-/** That port and no other: whoever asked for it has told others. */
+/** Exactly that port: other programs already know it. */
 export async function demandPort(port: number): Promise<number> {
   if (await isFree(port)) return port;
   throw new ControlPlaneError({

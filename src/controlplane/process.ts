@@ -1,4 +1,4 @@
-/** One server of the control plane as a process: started, watched, stopped, and hurt on purpose. */
+/** One server of the control plane as a process: start, stop, kill, pause and resume. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -112,7 +112,7 @@ export function manageProcess(options: ProcessOptions): ProcessHandle {
     try {
       process.kill(-child.pid, name);
     } catch (error) {
-      // It has just ended and Node has not told yet.
+      // It has just exited and Node has not reported that yet.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -161,15 +161,17 @@ function endedEarly(options: ProcessOptions, child: ChildProcess, words: string)
   const taken = /address already in use/i.test(words);
   return new ControlPlaneError({
     code: taken ? 'port/taken' : 'process/failed',
-    message: `${options.name} ended with ${how} before it was ready; its last words: ${lastOf(words)}`,
-    hint: taken ? 'Stop what listens on its port, then start it again.' : `The whole log is in ${options.logFile}`,
+    message: `${options.name} exited with ${how} before it was ready; its last output: ${lastOf(words)}`,
+    hint: taken
+      ? 'Stop the process that listens on its port, then start it again.'
+      : `The whole log is in ${options.logFile}`,
   });
 }
 
 function notReady(options: ProcessOptions, words: string): ControlPlaneError {
   return new ControlPlaneError({
     code: 'process/not-ready',
-    message: `${options.name} was not ready in time and has been stopped; its last words: ${words}`,
+    message: `${options.name} was not ready in time and has been stopped; its last output: ${words}`,
     hint: `The whole log is in ${options.logFile}`,
   });
 }
@@ -178,7 +180,7 @@ function notStarted(options: ProcessOptions, program: string, cause: Error): Con
   return new ControlPlaneError({
     code: 'process/failed',
     message: `${options.name} could not be started from ${program}: ${cause.message}`,
-    hint: 'Remove the file so that it is built anew, or set KUBEBUILDER_ASSETS to a directory that holds it.',
+    hint: 'Remove the file so that it is rebuilt, or set KUBEBUILDER_ASSETS to a directory that holds it.',
     cause,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * The program of the reaper: a process of its own that outlives its runner by moments. It is told what was started before it, and reads,
- * a JSON line each, what the runner starts; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left
- * and removes what was temporary.
+ * The reaper process, which outlives its runner by moments. It gets the processes that are already running as an argument, and reads the
+ * ones that the runner starts from standard input, one JSON message per line. When the pipe closes, because the runner stopped, crashed or
+ * was killed, it kills the remaining processes and removes the temporary directories.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -16,7 +16,7 @@ const [, , token = '', known = '[]'] = process.argv;
 for (const message of JSON.parse(known) as ReaperMessage[]) take(message);
 for await (const line of createInterface({ input: process.stdin })) take(JSON.parse(line) as ReaperMessage);
 
-// What dies may have started something a moment before: it is looked for again.
+// A process may have started another one just before it was killed, so this repeats until none is left.
 for (let left = kill(); left.length > 0; left = kill()) {
   // They write to their directories until they are gone.
   for (let waited = 0; left.some(isAlive) && waited < 10_000; waited += 20) await sleep(20);
@@ -32,16 +32,18 @@ function take(message: ReaperMessage): void {
   else directories.delete(message.kept);
 }
 
-/** Returns what there was to kill. */
+/** Returns the processes that it killed. */
 function kill(): ProcessIdentity[] {
-  const told = [...processes.values()].filter((identity) => signalGroup(identity, 'SIGKILL'));
+  const reported = [...processes.values()].filter((identity) => signalGroup(identity, 'SIGKILL'));
   // These may have kept to the runner's own process group.
-  const others = untold().filter((identity) => signalGroup(identity, 'SIGKILL') || signalProcess(identity, 'SIGKILL'));
-  return [...told, ...others];
+  const others = unreported().filter(
+    (identity) => signalGroup(identity, 'SIGKILL') || signalProcess(identity, 'SIGKILL'),
+  );
+  return [...reported, ...others];
 }
 
-/** What the runner had started but was killed before it could tell: known by the token in its environment (Linux). */
-function untold(): ProcessIdentity[] {
+/** Processes that the runner started but did not report before it was killed, found by the token in their environment (Linux). */
+function unreported(): ProcessIdentity[] {
   if (process.platform !== 'linux' || token === '') return [];
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && environmentOf(entry).includes(`KIDP_REAPER=${token}`))

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from './identity.ts';
 import type { ReaperMessage } from './reaper.ts';
 
-/** The program alone, told by hand; test/controlplane/leftovers.test.ts has it with real servers and a killed runner. */
+/** The program alone, with messages from the test; test/controlplane/leftovers.test.ts has it with real servers and a killed runner. */
 describe('the reaper', () => {
   let directory: string;
   const sleepers: ChildProcess[] = [];
@@ -38,12 +38,12 @@ describe('the reaper', () => {
   }
 
   it('ends what was started and removes what was temporary, and nothing else', async () => {
-    const told = sleeper();
+    const reported = sleeper();
     const ended = sleeper();
     const reused = sleeper();
     const temporary = mkdtempSync(join(directory, 'temporary-'));
     await reapAfter('no-such-token', [
-      { started: told },
+      { started: reported },
       { started: ended },
       { ended: ended.pid },
       // Its number was given to another process since.
@@ -52,11 +52,11 @@ describe('the reaper', () => {
       { directory },
       { kept: directory },
     ]);
-    expect([told, ended, reused].map(({ pid }) => alive(pid))).toEqual([false, true, true]);
+    expect([reported, ended, reused].map(({ pid }) => alive(pid))).toEqual([false, true, true]);
     expect([existsSync(temporary), existsSync(directory)]).toEqual([false, true]);
   });
 
-  it('ends what the runner had no time to tell of, known by its token, where the system shows environments', async () => {
+  it('kills processes that the runner did not report, found by their token, on systems that show environments', async () => {
     const mine = sleeper({ KIDP_REAPER: 'token-1' });
     const inOurGroup = sleeper({ KIDP_REAPER: 'token-1' }, false);
     const another = sleeper({ KIDP_REAPER: 'token-10' });

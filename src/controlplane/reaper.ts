@@ -1,4 +1,4 @@
-/** The runner's side of the reaper: one watcher a runner, told of every process and temporary directory. */
+/** The runner's side of the reaper: one watcher process per runner, notified of every process and temporary directory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { extname } from 'node:path';
@@ -17,6 +17,7 @@ interface Reaper {
   notify(message: ReaperMessage): Promise<void>;
 }
 
+/** One watcher per process: it must survive every module that uses it, and exists at most once. */
 let running: Reaper | undefined;
 
 export function reaper(): Reaper {
@@ -31,14 +32,14 @@ function startReaper(): Reaper {
   let watcher = spawnWatcher();
 
   function spawnWatcher(): ChildProcess & { stdin: Writable } {
-    // Told with its first breath: this runner may be killed before it could write a line.
+    // Passed as an argument, because this runner can be killed before it writes a line.
     const known: ReaperMessage[] = [
       ...[...processes.values()].map((started) => ({ started })),
       ...[...directories].map((directory) => ({ directory })),
     ];
     const child = spawnProgram(token, known);
     const born = Date.now();
-    // Should something kill the watcher, a new one takes over what it knew; one that cannot even start is not tried forever.
+    // If the watcher is killed, a new one takes over. A watcher that cannot start is not retried forever.
     child.once('exit', () => {
       if (Date.now() - born >= 500) watcher = spawnWatcher();
     });
@@ -74,12 +75,12 @@ function spawnProgram(token: string, known: readonly ReaperMessage[]): ChildProc
   // A Socket at run time, which the types do not say; it must not keep the runner alive.
   (child.stdin as unknown as { unref(): void }).unref();
   child.stdin.on('error', () => undefined);
-  // The net below the runner is not there; that is no reason for it to fall.
+  // Without a watcher the runner still works; only the cleanup after a crash is missing.
   child.on('error', () => undefined);
   return child;
 }
 
-/** A watcher that has just died has a successor that is told everything: not being heard is no failure. */
+/** A failed write is no failure: if the watcher has just died, its successor gets everything. */
 function write(stdin: Writable, message: ReaperMessage): Promise<void> {
   return new Promise((resolve) => {
     stdin.write(`${JSON.stringify(message)}\n`, () => resolve());

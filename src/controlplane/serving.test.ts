@@ -8,7 +8,7 @@ describe('untilServed', () => {
   const authority = createAuthority('a');
   const leaf = () => issueLeaf(authority, { commonName: 's', hosts: ['127.0.0.1'] });
 
-  it('waits for the certificate and no longer than it was told', async () => {
+  it('waits for the certificate and no longer than its limit', async () => {
     const [old, wanted] = [leaf(), leaf()];
     const server = createServer({ cert: old.certificate, key: old.key }, (socket) => socket.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

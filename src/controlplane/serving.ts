@@ -13,7 +13,7 @@ export async function untilServed(port: number, certificate: string, withinMilli
       throw new ControlPlaneError({
         code: 'process/not-ready',
         message: `the server on port ${port} did not take up its new certificate in time`,
-        hint: 'Restart it, which makes it read the files anew.',
+        hint: 'Restart it, so that it reads the files again.',
       });
     }
     await sleep(100);

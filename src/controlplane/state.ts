@@ -40,7 +40,7 @@ export async function loadState<State = ControlPlaneState>(directory: string): P
     throw new ControlPlaneError({
       code: 'state/unusable',
       message: `${file} cannot be read: ${(cause as Error).message}`,
-      hint: 'Restore the file, or remove the directory to begin anew.',
+      hint: 'Restore the file, or remove the directory to start over.',
       cause,
     });
   }

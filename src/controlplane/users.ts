@@ -15,7 +15,7 @@ export interface User {
 export interface UserFiles {
   /** Writes the user's kubeconfig and resolves to its path. */
   kubeconfigFor(user: User): Promise<string>;
-  /** Writes all of them anew, for a new authority. */
+  /** Writes all of them again, for a new certificate authority. */
   rewrite(): Promise<void>;
 }
 

@@ -37,13 +37,13 @@ export function alike<Value>(one: Value, other: Value): [Value, Value] {
 type Members = Readonly<Record<string, unknown>>;
 
 function tidyObject(members: Members, like: Members | undefined): Members {
-  let inOrder = true;
+  let isSorted = true;
   let isLike = like !== undefined;
   let last = '';
   let changed: Map<string, unknown> | undefined;
   const keys = Object.keys(members);
   for (const key of keys) {
-    if (key < last) inOrder = false;
+    if (key < last) isSorted = false;
     last = key;
     const member = members[key];
     const other = like === undefined ? undefined : own(like, key);
@@ -58,9 +58,9 @@ function tidyObject(members: Members, like: Members | undefined): Members {
     changed.set(key, mine);
   }
   if (isLike && like !== undefined && Object.keys(like).length === keys.length) return like;
-  if (inOrder && changed === undefined) return members;
+  if (isSorted && changed === undefined) return members;
   const made: Record<string, unknown> = {};
-  for (const key of inOrder ? keys : keys.sort()) {
+  for (const key of isSorted ? keys : keys.sort()) {
     const value = changed?.get(key) ?? members[key];
     if (key !== '__proto__') made[key] = value;
     else Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });

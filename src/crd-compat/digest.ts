@@ -1,6 +1,6 @@
 /**
  * A digest of exactly one change: what an approval and the annotation `allow-breaking` name. It does not depend on metadata, status or
- * the order of keys, nor on what the API server fills in by itself, so that the file a user has and the object the webhook is shown agree.
+ * the order of keys, nor on values that the API server fills in, so that the file a user has and the object the webhook is shown agree.
  */
 import { createHash } from 'node:crypto';
 import { canonical, tidy } from './canonical.ts';

@@ -1,4 +1,4 @@
-/** What all of this room takes for an object of JSON. */
+/** Whether a value is a JSON object, neither null nor an array. */
 import type { Json } from './verdict.ts';
 
 export const isObject = (value: unknown): value is Json =>

@@ -138,7 +138,7 @@ export type ChangeKind = (typeof changeKinds)[number];
 
 /**
  * What no stored object can show, whatever it holds: names, how versions are converted, and what is served beside the objects. To read
- * them would tell nothing.
+ * them would show nothing.
  */
 const unseen: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   'singular-changed',
@@ -165,5 +165,5 @@ const unseen: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   'description-changed',
 ]);
 
-/** Whether the objects there are can tell more about a change of this kind. */
+/** Whether existing objects can show the effect of a change of this kind. */
 export const isSeenInObjects = (kind: ChangeKind): boolean => !unseen.has(kind);

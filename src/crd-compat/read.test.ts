@@ -133,7 +133,7 @@ describe('readCrd', () => {
     expect(readCrd(spec(ring)).issues).toMatchObject([{ code: 'too-deep' }]);
   });
 
-  test('of what is wrong 200,000 times the first fifty are told', () => {
+  test('of 200,000 equal errors the first fifty are reported', () => {
     const properties = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`field${index}`, {}]));
     expect(readCrd(spec({ type: 'object', properties })).issues).toHaveLength(50);
   });

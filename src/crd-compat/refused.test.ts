@@ -62,7 +62,7 @@ test('a rule that stays does not compile any more where its field is gone', () =
   ]);
 });
 
-test('a place, a reason and what to do are told', () => {
+test('an issue has a path, a reason and the next step', () => {
   expect(refusedParts(undefined, of({ type: 'string', default: 5 }))).toEqual([
     {
       code: 'default',

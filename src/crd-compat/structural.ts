@@ -30,7 +30,7 @@ const forbiddenNestedButType = new Set([...forbiddenNested].filter((name) => nam
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const junctors = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** What is wrong in one place is often wrong in thousands: no more than these are told. */
+/** The largest number of issues that are reported: one mistake often repeats thousands of times. */
 export const MAX_ISSUES = 50;
 
 export function structuralIssues(root: unknown, path: string): readonly CrdIssue[] {
@@ -137,7 +137,7 @@ function reference(schema: Members, path: string): readonly CrdIssue[] | undefin
     {
       code: 'reference',
       path: `${path}.$ref`,
-      message: `${path} refers to ${JSON.stringify(schema.$ref)}; a CustomResourceDefinition may not use $ref.`,
+      message: `${path} refers to ${JSON.stringify(schema.$ref)}; a CustomResourceDefinition must not use $ref.`,
       next: 'Write out what it refers to; for a recursive type keep the field as x-kubernetes-preserve-unknown-fields.',
     },
   ];

@@ -13,7 +13,7 @@ describe('an etcd of three members', () => {
   });
   afterAll(() => plane?.stop());
 
-  it('goes on working when one member is lost, and takes it back', async () => {
+  it('keeps working when one member is lost, and lets it rejoin', async () => {
     const [, lost] = plane.etcd.members;
     expect(plane.etcd.members).toHaveLength(3);
     await lost?.kill();

@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf, isAlive } from '../../src/controlplane/identity.ts';
 import { ensureKafka, startKafka } from '../../src/controlplane/index.ts';
 
-/** In a shell, where Maven is told to put the jars. */
+/** A shell snippet that reads the output directory from the arguments of Maven. */
 const outputDirectory =
   'for word in "$@"; do case "$word" in -DoutputDirectory=*) out=$(echo "$word" | cut -d= -f2-);; esac; done';
 

@@ -60,13 +60,13 @@ describe('a control plane whose state is kept', () => {
     await first.stop();
 
     const port = Number(new URL(first.url).port);
-    const anew = await startControlPlane({ directory, reset: true, port });
+    const fresh = await startControlPlane({ directory, reset: true, port });
     try {
-      expect(anew.url).toBe(first.url);
-      expect(anew.authority).not.toBe(first.authority);
-      expect((await kubectl(['get', 'namespace', 'forgotten'], anew)).stderr).toContain('NotFound');
+      expect(fresh.url).toBe(first.url);
+      expect(fresh.authority).not.toBe(first.authority);
+      expect((await kubectl(['get', 'namespace', 'forgotten'], fresh)).stderr).toContain('NotFound');
     } finally {
-      await anew.stop();
+      await fresh.stop();
     }
   });
 });

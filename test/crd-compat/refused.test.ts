@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
     code: 'default',
     at: '.default',
   },
-  { reason: 'a default that anyOf lets in', field: { type: 'integer', anyOf: [{ minimum: 3 }], default: 4 } },
+  { reason: 'a default that anyOf accepts', field: { type: 'integer', anyOf: [{ minimum: 3 }], default: 4 } },
   {
     reason: 'a default with a field that is not named',
     field: { ...within({ type: 'string' }), default: { c: 1 } },
@@ -74,7 +74,7 @@ const rows: readonly Row[] = [
     field: { ...within({ type: 'integer', default: 5 }), ...ruled('!has(self.b) || self.b > 9') },
   },
   {
-    reason: 'a default that may not follow itself',
+    reason: 'a default that cannot follow itself',
     field: { type: 'integer', default: 5, ...ruled('self > oldSelf') },
     code: 'default',
     at: '.default',

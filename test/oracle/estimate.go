@@ -5,7 +5,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
-// sizes tells the static estimate how large the parts of object can be, from the bounds in its schema.
+// sizes gives the static estimate how large the parts of object can be, from the bounds in its schema.
 type sizes struct{ root *apiservercel.DeclType }
 
 func (s *sizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {

@@ -12,7 +12,7 @@ import (
 // looked at) would take the machine with it.
 const memoryLimit = 1 << 30
 
-// exitTooLarge tells whoever reads the answers that the request without one wanted too much memory.
+// exitTooLarge is the exit code that shows that the request without one wanted too much memory.
 const exitTooLarge = 3
 
 // watchMemory ends the process when it holds more than memoryLimit: an evaluation cannot be stopped from outside. `writing`

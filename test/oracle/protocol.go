@@ -39,7 +39,7 @@ type Request struct {
 	Repeat int `json:"repeat"`
 }
 
-// Bare tells whether the request brings its own declarations instead of an admission policy's variables.
+// Bare says whether the request brings its own declarations instead of an admission policy's variables.
 func (r *Request) Bare() bool { return r.Declarations != nil }
 
 // Declaration of a variable (Type) or of a function (Overloads).

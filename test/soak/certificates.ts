@@ -129,7 +129,7 @@ async function load(
       }),
     ),
     during('owner changed through the API server', 20, async () => {
-      if (!(await isDenied(client))) throw new Error('the change of owner was let in, or refused by somebody else');
+      if (!(await isDenied(client))) throw new Error('the change of owner was admitted, or denied by another webhook');
       requests.denied += 1;
     }),
     during('new connection', 20, async () => {

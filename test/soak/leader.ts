@@ -122,7 +122,7 @@ async function hurtTheLeader(contest: Contest, fault: 'SIGKILL' | 'SIGSTOP', cli
   const next = await contest.leader(leader);
   const lease = await client.get<Lease>(leases, { namespace: contest.namespace, name: 'leader' });
   const acquired = lease.spec?.holderIdentity === next.identity ? Date.parse(lease.spec.acquireTime ?? '') : next.at;
-  // Only what is written behind the new leader's first write can be told to be late.
+  // Only a write after the new leader's first write is known to be late.
   await firstWrite(client, contest.namespace, `writer!=${leader.identity},term`);
   await sleep(Math.random() * 500);
   if (fault === 'SIGSTOP') leader.child.kill('SIGCONT');

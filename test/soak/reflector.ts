@@ -99,7 +99,7 @@ export async function loseConnections(input: {
       } else if (opens % 2 === 0) proxy.hangUp();
       else proxy.cut();
     }
-    throw new Error(`the process that reconnects ended by itself, after ${opens} connections`);
+    throw new Error(`the process that reconnects exited early, after ${opens} connections`);
   } finally {
     child.stdin.end();
     await exited;

@@ -19,7 +19,7 @@ interface Kind {
   readonly spec: (name: string) => object;
   /** How long each cluster is watched, at least. */
   readonly watchedMilliseconds: number;
-  /** What is in which namespace when it is there, and when it is back. */
+  /** The releases per namespace after the rollout, and after the rollback. */
   readonly there: (name: string) => Readonly<Record<string, object>>;
   readonly back: (name: string) => Readonly<Record<string, object>>;
 }
@@ -50,7 +50,7 @@ const turns: readonly Kind[] = [
       },
     }),
     watchedMilliseconds: 1_000,
-    // The old side is at 0, and works again when it is back: it is never installed anew.
+    // The old side is scaled to 0 and works again after the rollback: it is never reinstalled.
     there: (name) => ({
       [`${name}-system`]: { revisions: 1, version: undefined },
       [`${name}-green`]: { revisions: 1, version: '2.0.0' },

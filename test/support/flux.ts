@@ -52,7 +52,7 @@ export interface Flux {
   sync(name: string, repository: GitRepository, options?: SyncOptions): Promise<void>;
   /** Has the commit fetched and applied, and resolves to the Ready condition it ended with: True, or False with the reason. */
   settled(name: string, commit: string): Promise<Condition>;
-  /** As `settled`, for a commit that Flux finds by itself. */
+  /** Like `settled`, for a commit that Flux finds on its own schedule. */
   outcome(name: string, commit: string): Promise<Condition>;
   /** Has what was fetched last compared with the cluster and applied once more, as the interval would; resolves when that has ended. */
   reconciled(name: string): Promise<Condition>;
@@ -116,7 +116,7 @@ function appliedIn(logFile: string, name: string): ReturnType<Flux['applied']> {
 type Syncing = Pick<Flux, 'sync' | 'settled' | 'outcome' | 'reconciled'>;
 
 function syncing(client: Client, namespace: string): Syncing {
-  // What is asked for is fetched at once and tried again soon; otherwise nothing happens by itself in a test.
+  // What is asked for is fetched at once and tried again soon; otherwise nothing happens automatically in a test.
   const never = '10m';
   const sourceOf = new Map<string, string>();
   const askFor = async (resource: Resource, name: string): Promise<string> => {

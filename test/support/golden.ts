@@ -1,4 +1,4 @@
-/** Folders of input, and what a command says of them. `vitest -u` writes the expectations anew: read them. */
+/** Folders with input and the expected output of a command. `vitest -u` rewrites the expectations: read the diff. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

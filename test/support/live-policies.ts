@@ -1,4 +1,4 @@
-/** Policies and what they are about, in memory: for unit tests of what follows live policies. */
+/** Policies and the objects they match, in memory, for unit tests of live policies. */
 import { kinds, policy, policyException } from '../../src/api/index.ts';
 import type { Resource } from '../../src/runtime/index.ts';
 import { type MemoryCluster, memoryCluster } from './memory-cluster.ts';

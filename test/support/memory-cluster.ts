@@ -58,7 +58,7 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
     if (error !== undefined) throw error;
     if (!served.some(({ group, plural }) => group === resource.group && plural === resource.plural)) throw notFound();
   };
-  const tell = (resource: Resource, event: WatchEvent<UnknownObject>) => {
+  const emit = (resource: Resource, event: WatchEvent<UnknownObject>) => {
     for (const watcher of watchers) {
       if (watcher.resource.plural !== resource.plural || watcher.resource.group !== resource.group) continue;
       if (selected(event.object as UnknownObject, watcher.options)) watcher.push(event);
@@ -82,7 +82,7 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
       },
     } as UnknownObject;
     objects.set(key, stored);
-    tell(resource, { type: old === undefined ? 'ADDED' : 'MODIFIED', object: structuredClone(stored) });
+    emit(resource, { type: old === undefined ? 'ADDED' : 'MODIFIED', object: structuredClone(stored) });
     return stored;
   };
   const remove = (resource: Resource, key: ObjectKey) => {
@@ -92,7 +92,7 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
     version += 1;
     const object = structuredClone(old);
     object.metadata.resourceVersion = String(version);
-    tell(resource, { type: 'DELETED', object });
+    emit(resource, { type: 'DELETED', object });
   };
 
   const client = {

@@ -1,4 +1,4 @@
-/** An AdmissionReview as an API server sends it: a change of a Database, unless told otherwise. */
+/** An AdmissionReview as an API server sends it, by default for a change of a Database. */
 export const reviewUid = '705ab4f5-6393-11e8-b7cc-42010a800002';
 
 export const admissionReview = (over: object = {}) => ({

@@ -1,5 +1,5 @@
 // crdify, the program and its library, in one binary of ours: with file arguments it is the command as CI runs it; with "serve" it compares the
-// pairs it is told of on its standard input, each many times, and answers with the CPU time of one comparison and what came of it.
+// pairs it reads from standard input, each many times, and answers with the CPU time of one comparison and what came of it.
 package main
 
 import (

@@ -157,7 +157,7 @@ async function archiveClasses({ java, finished, temporary }: Preparation): Promi
     });
     await started?.stop({ graceMilliseconds: 120_000 });
   } catch {
-    // A Java that cannot do this, or a machine too slow for it: what is wrong with Kafka itself is told when it is needed.
+    // This Java cannot do it, or the machine is too slow. A problem with Kafka itself is reported when Kafka is started.
     await started?.kill();
     await rm(join(finished, classArchive), { force: true });
   }

@@ -44,7 +44,7 @@ describe('explainMaven', () => {
       names: 'kafka_2.13',
     },
     {
-      reason: 'Maven is told to stay offline',
+      reason: 'Maven is offline',
       said: '[ERROR] Cannot access central in offline mode and the artifact x has not been downloaded from it before.',
       code: 'assets/no-network',
       names: 'offline mode',
@@ -74,7 +74,7 @@ describe('explainMaven', () => {
       names: 'kafka_2.13:jar:99',
     },
   ];
-  it.each(rows)('tells it apart and keeps Maven’s own words: $reason', ({ said, code, names }) => {
+  it.each(rows)('classifies the failure and keeps the output of Maven: $reason', ({ said, code, names }) => {
     const error = explainMaven({ output: `[INFO] Scanning\n${said}\n`, errors: '' });
     expect(error).toMatchObject({ code, message: expect.stringContaining(names) });
     expect(error.hint).not.toBe('');

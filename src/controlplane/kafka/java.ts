@@ -58,14 +58,14 @@ export async function maven(flags: readonly string[], run: MavenRun): Promise<vo
 
 /** What Maven said, as an error that says what to do. It writes errors to standard output. */
 export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' | 'errors'>): ControlPlaneError {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: Maven colours some lines whatever it is told.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Maven colours some lines regardless of its flags.
   const said = `${output}\n${errors}`.replace(/\u001b\[[\d;]*m/g, '');
   const lines = said.split('\n').map((line) => line.replace(/^\[ERROR\] /, '').trim());
   const about = (pattern: RegExp) => lines.find((line) => pattern.test(line)) ?? '';
   const full = /no space left on device|disk quota exceeded/i;
   if (full.test(said)) return diskFull(`mvn found no space: ${about(full)}`);
   const barred = /permission denied|read-only file system|AccessDenied/i;
-  if (barred.test(said)) return noPermission(`mvn may not write: ${about(barred)}`);
+  if (barred.test(said)) return noPermission(`mvn cannot write: ${about(barred)}`);
   const noHome = /JAVA_HOME/;
   if (noHome.test(said)) return noJava(about(noHome));
   const offline =

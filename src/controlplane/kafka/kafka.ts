@@ -18,7 +18,7 @@ export interface KafkaOptions {
   tls?: boolean;
   /** More lines for server.properties; they win over our own. */
   settings?: Readonly<Record<string, string>>;
-  /** Where the jars come from, and who is told how far that is. */
+  /** The source of the jars, and the progress callback. */
   assets?: AssetOptions;
 }
 
@@ -85,7 +85,7 @@ interface Assembly {
   program: KafkaProgram;
   directory: ControlPlaneDirectory;
   stop: () => Promise<void>;
-  /** Told before it is started, so that a failure leaves none behind. */
+  /** Called before the process is started, so that a failure leaves none behind. */
   onProcess: (handle: ProcessHandle) => void;
 }
 

@@ -32,7 +32,7 @@ interface ServerOptions {
   port?: number | undefined;
   /** Those it had, if they are still free. */
   ports?: KafkaPorts | undefined;
-  /** Told of the process before it is started, so that a failure leaves none behind. */
+  /** Called with the process before it is started, so that a failure leaves none behind. */
   onProcess: (handle: ProcessHandle) => void;
 }
 

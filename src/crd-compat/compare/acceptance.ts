@@ -1,8 +1,8 @@
 /**
- * Does every value that a schema accepts meet one demand more? Restrictions of a schema hold together, so a change of one of them is
- * decided by asking this of the old schema and the new restriction: whatever fails the demand fails the new schema, whatever else it says.
+ * Decides whether every value that a schema accepts satisfies one more constraint. All constraints of a schema hold at once, so a changed
+ * constraint is decided against the old schema: a value that violates it violates the new schema.
  *
- * `yes` is a proof. `no` and `unknown` come with values to be tried in a whole object, which decides.
+ * `yes` is a proof. `no` and `unknown` come with values to try in a whole object, which decides.
  */
 import { canonical, remembered } from '../canonical.ts';
 import { validator } from '../instance/index.ts';
@@ -12,7 +12,7 @@ import { type Answer, YES } from './answer.ts';
 import { checkNumbers } from './numbers.ts';
 import { LARGEST, objectValues } from './objects.ts';
 
-/** How many values are worth trying: the first mostly does it. */
+/** The number of values to try; the first one usually suffices. */
 const TRIED = 6;
 
 export function checkConstraint(before: CrdSchema, constraint: CrdSchema): Answer {
@@ -58,7 +58,7 @@ function enumerated(before: CrdSchema, constraint: CrdSchema): Answer {
   return failing.length === 0 ? YES : { answer: 'no', values: failing };
 }
 
-/** A demand has no type of its own. */
+/** The type keywords of a schema: a constraint has no type of its own. */
 const typed = (before: CrdSchema): CrdSchema => ({
   ...(before.type === undefined ? {} : { type: before.type }),
   ...(before.nullable === true ? { nullable: true } : {}),
@@ -68,7 +68,7 @@ const typed = (before: CrdSchema): CrdSchema => ({
     : {}),
 });
 
-/** null is accepted beside the type, and meets some demands only. */
+/** A nullable schema also accepts null, which satisfies only some constraints. */
 function withNull(before: CrdSchema, constraint: CrdSchema, answer: Answer): Answer {
   if (before.nullable !== true || !accepts(before, null) || accepts({ ...typed(before), ...constraint }, null))
     return answer;
@@ -96,7 +96,7 @@ function checkStrings(before: CrdSchema, constraint: CrdSchema): Answer {
 
 const judgedByMore = ['pattern', 'format', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'] as const;
 
-/** Where only lengths are asked for and nothing else is known, no automaton is needed. */
+/** If only lengths are constrained, no automaton is needed. */
 function checkLengths(before: CrdSchema, constraint: CrdSchema): Answer | undefined {
   if (judgedByMore.some((name) => before[name] !== undefined || constraint[name] !== undefined)) return undefined;
   const { minLength: shortest = 0, maxLength: longest = Number.POSITIVE_INFINITY } = before;
@@ -109,11 +109,11 @@ function checkLengths(before: CrdSchema, constraint: CrdSchema): Answer | undefi
   return values.length === 0 ? YES : { answer: 'no', values };
 }
 
-/** stringsOf reads a whole schema; the type of int-or-string is in its own keyword. */
+/** `stringsOf` reads a whole schema; int-or-string has a keyword in place of a type. */
 const textual = ({ 'x-kubernetes-int-or-string': mixed, ...schema }: CrdSchema) =>
   mixed === true ? { ...schema, type: 'string' } : schema;
 
-/** Lists, objects, and what has no type: demands that the old schema makes as well, else values by search. */
+/** Lists, objects and values without a type: implied by the old schema, or decided by searching for values. */
 function checkStructure(before: CrdSchema, constraint: CrdSchema): Answer {
   if (implied(before, constraint)) return YES;
   if (isTooLarge(constraint)) return { answer: 'no', values: [] };
@@ -127,15 +127,15 @@ function checkStructure(before: CrdSchema, constraint: CrdSchema): Answer {
   return { answer: failing.length > 0 ? 'no' : 'unknown', values: failing.slice(0, TRIED) };
 }
 
-/** Looked at in the whole object only, which decides: it takes its time. */
+/** Long lists are slow to validate and are only tried in the whole object. */
 const isLong = (value: unknown): boolean => Array.isArray(value) && value.length > LONG;
 const LONG = 200;
 
-/** Values of such a size are refused, and none is made to show it. */
+/** Whether a violating value would be too large to generate. */
 const isTooLarge = ({ maxItems = 0, maxProperties = 0 }: CrdSchema): boolean =>
   Math.max(maxItems, maxProperties) >= LARGEST;
 
-/** Whether what a schema says implies a demand by itself, keyword by keyword. */
+/** Whether the keywords of a schema imply a constraint, keyword by keyword. */
 function implied(before: CrdSchema, constraint: CrdSchema): boolean {
   return Object.entries(constraint).every(([name, value]) => {
     if (value === undefined || value === false) return true;
@@ -188,7 +188,7 @@ const fieldsOf = ({ properties, items }: CrdSchema): CrdSchema => ({
   ...(items === undefined ? {} : { items }),
 });
 
-/** What a schema accepts of one branch. */
+/** The schema that accepts what a schema and one of its branches accept. */
 function narrowed(schema: CrdSchema, branch: CrdSchema): CrdSchema {
   const { anyOf: _, ...rest } = schema;
   const properties = { ...rest.properties };
@@ -199,7 +199,7 @@ function narrowed(schema: CrdSchema, branch: CrdSchema): CrdSchema {
   return { ...rest, ...(rest.properties === undefined ? {} : { properties }), allOf: [...(rest.allOf ?? []), branch] };
 }
 
-/** A list whose items must differ has no more of them than there are values. */
+/** The largest number of items in a list whose items must differ. */
 function mostItems({ items = {}, ...list }: CrdSchema): number {
   const type = list['x-kubernetes-list-type'];
   if (type === 'set') return countOf(items);
@@ -208,7 +208,7 @@ function mostItems({ items = {}, ...list }: CrdSchema): number {
   return keys.map((key) => countOf(items.properties?.[key] ?? {})).reduce((all, each) => all * each, 1);
 }
 
-/** How many values there are at most. */
+/** An upper bound for the number of values of a schema. */
 function countOf({ type, enum: listed, minimum, maximum, nullable }: CrdSchema): number {
   const more = nullable === true ? 1 : 0;
   if (listed !== undefined) return listed.length + more;
@@ -217,7 +217,7 @@ function countOf({ type, enum: listed, minimum, maximum, nullable }: CrdSchema):
   return Math.max(0, Math.floor(maximum) - Math.ceil(minimum) + 1) + more;
 }
 
-/** An object that keeps only the fields it names has no more of them. */
+/** Whether an object can have at most `most` fields, because it keeps only the fields that its schema names. */
 export const hasFewFields = (schema: CrdSchema, most: number): boolean =>
   schema.properties !== undefined &&
   schema.additionalProperties === undefined &&

@@ -57,11 +57,11 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
   [['transition-rule-'], 'Warn first with a policy in audit mode, and add the rule when nothing trips over it.'],
   [
     ['rule-', 'all-of-', 'any-of-', 'one-of-', 'not-'],
-    `Warn first with a policy in audit mode and mend what it finds; or ${NEW_VERSION}.`,
+    `Warn first with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`,
   ],
 ];
 
-const GENERAL = `Keep accepting what was accepted, or warn first with a policy in audit mode and mend what it finds; or ${NEW_VERSION}.`;
+const GENERAL = `Keep accepting what was accepted, or warn first with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`;
 
 const KNOWN = new Map<ChangeKind, string>();
 

@@ -732,7 +732,7 @@ const ofValue: readonly Row[] = [
     manifests: 'risky',
   },
   {
-    reason: 'what may not follow itself cannot be updated at all',
+    reason: 'a value that cannot follow itself cannot be updated',
     before: whole,
     after: { ...whole, ...rules('self > oldSelf') },
     kinds: ['transition-rule-added'],

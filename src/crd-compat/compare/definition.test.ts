@@ -394,7 +394,7 @@ describe('a change of a definition', () => {
     expect(verdict([], ['v1'])).toBe('breaking');
   });
 
-  test('versions with one schema between them are told apart in what is said of them', () => {
+  test('versions that share a schema are reported separately', () => {
     const after = crdOf([version(wider), version(wider, { name: 'v2', storage: false })]);
     const { changes } = compareCrds(after, crdOf([v1(), v2()]));
     const found = changes.filter(({ kind }) => kind === 'field-removed');
@@ -421,7 +421,7 @@ describe('a change of a definition', () => {
   });
 
   test.each<{ reason: string; more: CrdSchema; manifests: ChangeClass }>([
-    { reason: 'it may be left out, which nobody is told', more: {}, manifests: 'risky' },
+    { reason: 'it is silently dropped', more: {}, manifests: 'risky' },
     { reason: 'it must be there, and is left out on a create', more: { required: ['status'] }, manifests: 'breaking' },
     {
       reason: 'a rule wants it there',

@@ -15,7 +15,7 @@ export interface Place {
   readonly path: string;
   readonly steps: readonly Step[];
   /**
-   * Below a list whose items the API server cannot tell apart: when one item changes, all of them are checked anew, so that ratcheting
+   * Below a list whose items have no identity: when one item changes, the API server validates all of them again, so that ratcheting
    * does not spare the ones that stayed.
    */
   readonly unkeyed: boolean;
@@ -57,7 +57,7 @@ export const valuesOf = (place: Place): Place => ({
 /** Where to look for an object that shows a change. */
 export interface Probe {
   readonly steps: readonly Step[];
-  /** Values to try there, the most telling first. */
+  /** Values to try there, the most instructive first. */
   readonly values?: readonly unknown[];
   /** What a value there has to fail. Without it and without values, any object that has something there will do. */
   readonly failing?: CrdSchema;

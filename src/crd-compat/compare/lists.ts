@@ -1,4 +1,4 @@
-/** Lists: their items, and how the API server tells them apart and merges them. */
+/** Lists: their items, and how the API server identifies and merges them. */
 import { same } from '../canonical.ts';
 import { sample } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';

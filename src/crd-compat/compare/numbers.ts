@@ -1,6 +1,6 @@
 /**
- * Demands on numbers. Between two neighbouring bounds all numbers fare alike, so it is enough to ask at every bound, beside it and
- * between them; with multiples, at those next to the bounds.
+ * Constraints on numbers. All numbers between two neighbouring bounds behave alike, so it suffices to test every bound, its neighbours and
+ * one point in between; with `multipleOf`, the multiples next to the bounds.
  */
 import { validator } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';

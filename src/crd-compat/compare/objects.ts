@@ -1,6 +1,6 @@
 /**
- * Values of lists, objects and fields without a type that are likely to fail a demand: of every size around the ones it names, with and
- * without every field it names, with fields that meet and that fail what it says of them.
+ * Values of lists, objects and fields without a type that are likely to violate a constraint: every size around its limits, with and
+ * without every field it names, with fields that satisfy and that violate it.
  */
 import { alikeLists, sample, samples, validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
@@ -10,7 +10,7 @@ import { ANYTHING } from './object-schema.ts';
 
 interface Candidates {
   readonly values: readonly unknown[];
-  /** Whether there are no others that could fare differently. */
+  /** Whether no other value can give a different result. */
   readonly complete: boolean;
 }
 

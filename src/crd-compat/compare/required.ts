@@ -59,7 +59,7 @@ export function compareRequired(
     });
   }
   for (const name of [...old].filter((field) => !wanted.has(field)).sort()) {
-    // A field that is gone is told as that.
+    // A removed field is reported as removed.
     if (!Object.hasOwn(now, name) && mapValues(after) === undefined && !isOpen(after)) continue;
     notes.add(fieldOf(place, name), {
       kind: 'required-removed',

@@ -87,7 +87,7 @@ function judged(rule: ValidationRule, sides: Sides, place: Place): Judgement {
 
 /**
  * A rule with oldSelf leaves every object and every manifest valid; what changes is which of them may follow which. But unchanged
- * values are not spared by it: what may not follow itself cannot be updated any more.
+ * values are not spared by it: a value that cannot follow itself can no longer be updated.
  */
 function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgement {
   const { answer, witness } = implied({ rule: rule.rule.replace(/\boldSelf\b/g, 'self') }, sides);
@@ -100,7 +100,7 @@ function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgeme
   return {
     storedObjects: 'breaking',
     manifests: 'risky',
-    hits: `objects with ${place.path} that may not follow itself by ${quote(rule.rule)}: no update of them is accepted`,
+    hits: `objects with ${place.path} that cannot follow itself under ${quote(rule.rule)}: no update of them is accepted`,
     decidedBy: 'acceptance',
     probe: { steps: place.steps, values: [witness], rule: rule.rule, updated: true, expect: 'refused' },
     otherwise: { ...RISKY, decidedBy: 'syntax' },

@@ -111,7 +111,7 @@ const shapeOf = (schema: CrdSchema): string => {
   return schema.type === undefined || schema.type === '' ? 'any' : schema.type;
 };
 
-/** Pairs where every old value is a new one, while what reads the field may not expect it. */
+/** Pairs where every old value is a new one, but readers of the field might not expect it. */
 const widened: Readonly<Record<string, readonly string[]>> = {
   integer: ['number', 'int-or-string', 'any'],
   number: ['any'],

@@ -69,21 +69,27 @@ export function compareValues(before: CrdSchema, after: CrdSchema, place: Place,
   compareOne('pattern', 'pattern', 'pattern', before, after, place, notes);
   compareOne('format', 'format', 'format', before, after, place, notes);
   if ((before.uniqueItems ?? false) !== (after.uniqueItems ?? false)) {
-    tell(before, { type: 'array', items: after.items ?? {}, uniqueItems: after.uniqueItems ?? false }, place, notes, {
-      kind: after.uniqueItems === true ? 'unique-items-added' : 'unique-items-removed',
-      before: before.uniqueItems ?? false,
-      after: after.uniqueItems ?? false,
-      message: after.uniqueItems === true ? 'Items must now be unique.' : 'Items need no longer be unique.',
-      hits: `objects with equal items in ${place.path}`,
-    });
+    noteConstraint(
+      before,
+      { type: 'array', items: after.items ?? {}, uniqueItems: after.uniqueItems ?? false },
+      place,
+      notes,
+      {
+        kind: after.uniqueItems === true ? 'unique-items-added' : 'unique-items-removed',
+        before: before.uniqueItems ?? false,
+        after: after.uniqueItems ?? false,
+        message: after.uniqueItems === true ? 'Items must now be unique.' : 'Items need no longer be unique.',
+        hits: `objects with equal items in ${place.path}`,
+      },
+    );
   }
   compareEnum(before, after, place, notes);
 }
 
 type Text = Pick<Draft, 'kind' | 'before' | 'after' | 'message' | 'hits'>;
 
-/** Notes a change whose demand either all old values meet, or some do not, or it cannot be told. */
-function tell(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, text: Text): void {
+/** Notes a change of a constraint: all old values satisfy it, some do not, or it is undecided. */
+function noteConstraint(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, text: Text): void {
   const answer = checkConstraint(before, wanted);
   if (answer.answer === 'yes') {
     const { hits: _, ...rest } = text;
@@ -111,7 +117,7 @@ function compareSize(keyword: Keyword, before: CrdSchema, after: CrdSchema, plac
   const now = after[keyword.name] as number | undefined;
   if (old === now) return;
   const direction = old === undefined ? 'added' : now === undefined ? 'removed' : now > old ? 'raised' : 'lowered';
-  tell(before, { [keyword.name]: now }, place, notes, {
+  noteConstraint(before, { [keyword.name]: now }, place, notes, {
     kind: `${keyword.kind}-${direction}` as ChangeKind,
     ...(old === undefined ? {} : { before: old }),
     ...(now === undefined ? {} : { after: now }),
@@ -144,7 +150,7 @@ function compareBound(
   const direction = old === undefined ? 'added' : now === undefined ? 'removed' : up ? 'raised' : 'lowered';
   const bound = (value: number | undefined, open: boolean): string => `${value}${open ? ' (exclusive)' : ''}`;
   const limit = side === 'minimum' ? (openAfter ? 'at or below' : 'below') : openAfter ? 'at or over' : 'over';
-  tell(before, { [side]: now, [flag]: openAfter }, place, notes, {
+  noteConstraint(before, { [side]: now, [flag]: openAfter }, place, notes, {
     kind: `${side}-${direction}`,
     ...(old === undefined ? {} : { before: openBefore ? { [side]: old, [flag]: true } : old }),
     ...(now === undefined ? {} : { after: openAfter ? { [side]: now, [flag]: true } : now }),
@@ -171,7 +177,7 @@ function compareOne(
   const now = after[name] === '' ? undefined : after[name];
   if (old === now) return;
   const direction = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed';
-  tell(before, { [name]: now }, place, notes, {
+  noteConstraint(before, { [name]: now }, place, notes, {
     kind: `${kind}-${direction}` as ChangeKind,
     ...(old === undefined ? {} : { before: old }),
     ...(now === undefined ? {} : { after: now }),
@@ -191,7 +197,7 @@ function compareEnum(before: CrdSchema, after: CrdSchema, place: Place, notes: N
   if (old === undefined && now === undefined) return;
   if (old === undefined || now === undefined) {
     const added = old === undefined;
-    tell(before, { enum: now as readonly unknown[] }, place, notes, {
+    noteConstraint(before, { enum: now as readonly unknown[] }, place, notes, {
       kind: added ? 'enum-added' : 'enum-removed',
       ...(added ? { after: now } : { before: old }),
       message: added
@@ -204,7 +210,7 @@ function compareEnum(before: CrdSchema, after: CrdSchema, place: Place, notes: N
   const gone = old.filter((value) => !now.some((other) => same(value, other)));
   const more = now.filter((value) => !old.some((other) => same(value, other)));
   if (gone.length > 0) {
-    tell({ ...before, enum: gone }, { enum: now }, place, notes, {
+    noteConstraint({ ...before, enum: gone }, { enum: now }, place, notes, {
       kind: 'enum-value-removed',
       before: old,
       after: now,

@@ -197,7 +197,9 @@ function compareScale(before: Crd, old: CrdVersion, now: CrdVersion, notes: Note
       after: other,
       ...(selectorAdded ? SAFE : BREAKING),
       storedObjects: 'safe',
-      message: selectorAdded ? 'Scaling tells the selector of pods as well.' : 'Scaling reads and writes other fields.',
+      message: selectorAdded
+        ? 'The scale subresource also reports the pod selector.'
+        : 'The scale subresource reads and writes other fields.',
       ...(selectorAdded
         ? {}
         : {

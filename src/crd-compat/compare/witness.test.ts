@@ -30,8 +30,8 @@ const COUNT = 640;
 test('a change that nothing shows is not breaking because the searches are used up', () => {
   const { verdict, changes } = compareCrds(definition(COUNT, {}, {}), definition(COUNT, { maxItems: 2 }, {}));
   expect(changes).toHaveLength(COUNT);
-  const told = new Set(changes.map((change) => `${change.kind} ${change.class} by ${change.decidedBy}`));
-  expect([...told]).toEqual(['max-items-added risky by syntax']);
+  const found = new Set(changes.map((change) => `${change.kind} ${change.class} by ${change.decidedBy}`));
+  expect([...found]).toEqual(['max-items-added risky by syntax']);
   expect(verdict).toBe('risky');
 });
 

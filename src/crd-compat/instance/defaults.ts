@@ -1,4 +1,4 @@
-/** What the API server fills in, after it has dropped the nulls that may not be there and have no default. */
+/** Defaulting as the API server does it, after it has dropped nulls that are not allowed and have no default. */
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import { copied, type JsonObject } from './json.ts';

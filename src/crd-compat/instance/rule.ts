@@ -23,7 +23,7 @@ export interface RuleSession {
   readonly budget: Budget;
   /** The budget is used up: no further rule is run. */
   over: boolean;
-  /** Whether an update has left alone what the rule is about. */
+  /** Whether an update has left the value of the rule unchanged. */
   isExcused(): boolean;
 }
 

@@ -90,7 +90,7 @@ describe('defaults', () => {
       filled: {},
     },
     {
-      reason: 'null that may not be',
+      reason: 'null that is not allowed',
       schema: { properties: { a: inner } },
       value: { a: null },
       filled: { a: { b: 1 } },

@@ -17,7 +17,7 @@ const anObject = (properties: Readonly<Record<string, CrdSchema>>, more: CrdSche
 describe('one value', () => {
   test.each<{ reason: string; schema: CrdSchema; value: unknown; faults: readonly string[] }>([
     { reason: 'lengths count characters', schema: { type: 'string', maxLength: 1 }, value: '😀', faults: [] },
-    { reason: 'null where it may not be', schema: { type: 'string' }, value: null, faults: ['type'] },
+    { reason: 'null that is not allowed', schema: { type: 'string' }, value: null, faults: ['type'] },
     {
       reason: 'null where it may be',
       schema: { type: 'string', nullable: true, minLength: 1 },
@@ -195,7 +195,7 @@ describe('an update', () => {
       faults: [],
     },
     {
-      reason: 'sets that were right may not become wrong',
+      reason: 'valid sets must stay valid',
       schema: setOf({ type: 'string' }),
       old: ['a', 'b'],
       value: ['b', 'b'],

@@ -1,4 +1,4 @@
-/** The keywords that are about one value by itself: its type, enum, length, pattern and format. */
+/** The keywords that constrain a single value: type, enum, length, pattern and format. */
 
 import { same } from '../canonical.ts';
 import { expressionOf, PatternError } from '../pattern/index.ts';

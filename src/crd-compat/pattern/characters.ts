@@ -1,5 +1,5 @@
 /**
- * Sets of code points, and the classes of code points that a number of such sets cannot tell apart. An automaton steps by class, so
+ * Sets of code points, and the equivalence classes of code points under several such sets. An automaton steps by class, so
  * that `\p{L}` costs no more than `a`.
  *
  * The API server sees strings as UTF-8: there are no surrogates among its characters.

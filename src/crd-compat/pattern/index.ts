@@ -1,9 +1,9 @@
 /**
- * What strings a schema accepts, decided by acceptance: patterns, enumerations, lengths and formats in one algebra of sets.
+ * The strings that a schema accepts: patterns, enumerations, lengths and formats as sets of strings.
  *
- * In: patterns in the RE2 syntax of Go, and the keywords of a schema that are about strings. Out: answers `yes`, `no` with a string
- * that shows it, or `unknown` with the reason; and example strings. It must not know CRDs, rules or whole schemas. The same question
- * always has the same answer: what it may cost is counted in steps, not in time.
+ * Input: patterns in the RE2 syntax of Go, and the string keywords of a schema. Output: `yes`, `no` with a counterexample, or `unknown` with
+ * the reason; and example strings. This folder does not know CRDs, rules or whole schemas. The same question always has the same answer,
+ * because limits count steps, not time.
  */
 
 export { expressionOf, PatternError } from './expression.ts';

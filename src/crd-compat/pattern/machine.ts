@@ -52,7 +52,7 @@ function paid<Answer>(known: Known<Answer>, budget: Budget): Answer {
 /** The character before this place. */
 const Before = { none: 0, other: 1, newline: 2, word: 3 } as const;
 
-/** What the program can tell apart: the same for every walk. */
+/** The character classes that the program distinguishes: the same for every walk. */
 interface Alphabet {
   readonly classes: Classes;
   /** For each class of characters, what `before` is after one of them. */
@@ -85,7 +85,7 @@ function alphabetOf(program: Program): Alphabet {
   return made;
 }
 
-/** Whether newlines (0) or letters of words (1) have to be told from other characters. */
+/** Whether newlines (0) or word characters (1) must be distinguished from other characters. */
 function looksBack(program: Program, index: number): boolean {
   const asked =
     index === 0 ? Condition.beginLine | Condition.endLine : Condition.wordBoundary | Condition.noWordBoundary;
@@ -166,7 +166,7 @@ export class Machine {
       if (instruction.kind === 'character' && isIn[this.#alphabet.setOf.get(at) as number] === true)
         reached.push(instruction.to);
     }
-    // A search may begin anew at every place.
+    // A search can start at every position.
     reached.push(this.#program.start);
     return this.#state(this.#settle(reached, true), after);
   }

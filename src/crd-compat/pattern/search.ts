@@ -142,7 +142,7 @@ class Search {
   }
 }
 
-/** The classes that the machines cannot tell apart together, the most readable first. */
+/** The joint character classes of the machines, the most readable first. */
 function lettersOf(all: readonly Classes[]): { classes: readonly number[]; characters: readonly string[] }[] {
   const starts = [...new Set([0, ...all.flatMap((each) => each.starts)])].sort((left, right) => left - right);
   const known = new Map<string, number>();

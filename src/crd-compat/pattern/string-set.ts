@@ -24,10 +24,10 @@ export type Answer<Witness> =
   | { readonly answer: 'no'; readonly witness: Witness }
   | { readonly answer: 'unknown'; readonly because: string };
 
-/** How many strings are asked one by one where sets cannot be told apart. */
+/** The number of strings that are tested one by one if the sets cannot be compared. */
 const GUESSES = 50;
 
-const TOO_MANY = 'too many alternatives have to be told apart';
+const TOO_MANY = 'too many alternatives to compare';
 
 export class StringSet {
   static readonly all = new StringSet([EVERYTHING]);
@@ -133,7 +133,7 @@ export class StringSet {
     return this.#texts(count).texts;
   }
 
-  /** With none of them, `because` is why there may be some all the same. */
+  /** If there are none, `because` says why some might still exist. */
   #texts(count: number): Found {
     if (this.#pieces === undefined) return { texts: [], because: TOO_MANY };
     const all = new Set<string>();

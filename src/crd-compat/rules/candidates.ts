@@ -45,14 +45,16 @@ class Planner {
   plan(place: Place, reads: Reads | undefined): Plan {
     const { schema } = place;
     if (schema['x-kubernetes-int-or-string'] === true || isScalar(schema.type)) return this.#scalar(place, reads);
-    if (schema.type === 'array') return anew(this.#list(place, reads));
-    return typeof schema.additionalProperties === 'object' ? anew(this.#map(place, reads)) : this.#object(place, reads);
+    if (schema.type === 'array') return redraw(this.#list(place, reads));
+    return typeof schema.additionalProperties === 'object'
+      ? redraw(this.#map(place, reads))
+      : this.#object(place, reads);
   }
 
   /** Looked for when one is needed first: there may be patterns to meet. */
   #scalar({ schema, hints }: Place, reads: Reads | undefined): Plan {
-    if (reads === undefined) return anew(() => this.#scalars.first(schema));
-    return anew((choose) => {
+    if (reads === undefined) return redraw(() => this.#scalars.first(schema));
+    return redraw((choose) => {
       const values = this.#scalars.of(schema, hints);
       return values[choose(values.length)];
     });
@@ -139,8 +141,8 @@ class Planner {
   }
 }
 
-/** What is varied by being made anew. */
-const anew = (make: Draw): Plan => ({ make, vary: (_, choose) => make(choose) });
+/** A plan that varies a value by drawing it again. */
+const redraw = (make: Draw): Plan => ({ make, vary: (_, choose) => make(choose) });
 
 /** Elements of what a rule looks at may matter even where it names none of them. */
 const inside = (reads: Reads | undefined): Reads | undefined =>

@@ -80,7 +80,7 @@ function counted(node: Expr): readonly Expr[] | undefined {
   return left === undefined || right === undefined ? undefined : [...left, ...right];
 }
 
-/** The elements of a list literal that a macro goes over, where it asks nothing but whether they are true. */
+/** The elements of a list literal that a macro iterates over and only tests for truth. */
 function listed({ range, variable, variable2, step }: Comprehension): readonly Expr[] | undefined {
   const asked = step.kind === 'call' && step.function === '_?_:_' ? step.args[0] : undefined;
   if (asked === undefined || variable2 !== undefined || range.kind !== 'list' || range.optional.length > 0)

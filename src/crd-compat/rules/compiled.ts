@@ -29,7 +29,7 @@ export function compileRule(rule: ValidationRule, schema: CrdSchema): CompiledRu
 
 const MENTIONED = /\boldSelf\b/;
 
-/** Whether a rule is about a change. The word alone is not: it may stand in a text or a comment, where the API server does not see it. */
+/** Whether a rule reads `oldSelf`. A text search does not suffice: the word can be part of a string or a comment. */
 export function isTransitionRule(rule: ValidationRule, schema: CrdSchema): boolean {
   if (!MENTIONED.test(rule.rule)) return false;
   const compiled = compileRule(rule, schema);

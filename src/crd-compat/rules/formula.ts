@@ -1,6 +1,6 @@
 /**
  * What it takes for a rule to be true, false, or neither, as formulas of two-valued logic. A rule that fails to be evaluated is neither,
- * and refuses the object like one that is false: so `true` and `not false` are told apart everywhere.
+ * and refuses the object like one that is false: so `true` and `not false` are distinguished everywhere.
  */
 import type { Value } from '../../cel/index.ts';
 import type { StringSet } from '../pattern/index.ts';
@@ -36,7 +36,7 @@ export type Fact =
   /** How two terms compare, the one that sorts first to the other: a subset of -1, 0 and 1. */
   | { readonly kind: 'relation'; readonly terms: readonly [string, string]; readonly signs: readonly number[] };
 
-/** A list, or a map, that a macro goes over. */
+/** A list or a map that a macro iterates over. */
 export interface Range {
   readonly key: string;
   readonly size: Term;

@@ -22,7 +22,7 @@ export interface OldRules {
 }
 
 /**
- * `yes` is only said where it is shown, `no` only with a value. All of it is about values of one place, to which both the old rules and
+ * `yes` is only said where it is shown, `no` only with a value. All of it concerns the values at one path, to which both the old rules and
  * the new one are attached; `schema` is the new schema of that place, `type` that of the objects where they are whole resources.
  */
 export function ruleImplies(

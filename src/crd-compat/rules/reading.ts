@@ -245,7 +245,7 @@ export class Reading {
   }
 
   /**
-   * What a place holds may not be of its type: the API server lets a list pass for a string that has a format, and an entry of a list
+   * A value does not always have the type of its schema: the API server lets a list pass for a string that has a format, and an entry of a list
    * or map may be null. A rule that reads it then fails.
    */
   #asItsType(node: Expr, scope: Scope, holds: boolean): readonly Formula[] {

@@ -141,7 +141,7 @@ function wholeBound(order: Order, value: Value): Bound {
   return { order: '>=', value: order === '>' && whole === number ? whole + 1 : whole };
 }
 
-/** What the old schema says of the values at the place, or of the size of what is there. */
+/** The constraints of the old schema on the values at a path, or on their size. */
 function boundsOf({ place, sizeOf }: Term): readonly Bound[] {
   if (sizeOf !== undefined) return [{ order: '>=', value: 0 }, ...sizeBounds(sizeOf.place?.before)];
   const before = place?.before;

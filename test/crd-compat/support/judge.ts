@@ -14,7 +14,7 @@ export interface Case {
   readonly name: string;
   readonly before: Json;
   readonly after: Json;
-  /** Valid before the change, as far as can be told without a server. */
+  /** Valid before the change, as far as is known without a server. */
   readonly objects: readonly Json[];
 }
 
@@ -47,7 +47,7 @@ export function prepare(given: Case): Prepared {
       after: given.after,
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
       objects: objects.map((object, index) => {
-        // Each needs a name of its own, but for a witness that is about its name.
+        // Each needs a name of its own, except a witness for a change of names.
         const { path, witness } = shown[index - given.objects.length] ?? {};
         const isNamed =
           path?.startsWith('.metadata') || (path === '.' && metadataOf(witness?.object ?? {}).name !== usual);
@@ -95,13 +95,13 @@ export function judge({ case: given, verdict, shown, attempt }: Prepared, outcom
   const stored = worst(verdict.changes.map((change) => change.storedObjects));
   const manifests = worst(verdict.changes.map((change) => change.manifests));
   if (stored === 'safe')
-    for (const each of seen.filter(storedBroken)) wrong(`stored objects are not safe: ${told(each)}`);
+    for (const each of seen.filter(storedBroken)) wrong(`stored objects are not safe: ${describe(each)}`);
   if (manifests === 'safe')
-    for (const each of seen.filter(manifestBroken)) wrong(`manifests are not safe: ${told(each)}`);
+    for (const each of seen.filter(manifestBroken)) wrong(`manifests are not safe: ${describe(each)}`);
   for (const [index, { witness, kind, path }] of shown.entries()) {
     const each = seen[given.objects.length + index] as Seen;
     if (!shows(witness, each))
-      wrong(`the witness of ${kind} at ${path} is not ${witness.outcome} (${witness.because}): ${told(each)}`);
+      wrong(`the witness of ${kind} at ${path} is not ${witness.outcome} (${witness.because}): ${describe(each)}`);
   }
   for (const { request, before, after } of outcome.requests)
     if (before === after) wrong(`${request} answers ${after}, as before the change`);
@@ -126,4 +126,4 @@ function shows(witness: Witness, seen: Seen): boolean {
   }
 }
 
-const told = (seen: Seen): string => JSON.stringify(seen);
+const describe = (seen: Seen): string => JSON.stringify(seen);

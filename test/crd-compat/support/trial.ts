@@ -1,6 +1,6 @@
 /**
  * A change of a definition tried on a real API server: objects are created before it, and read, updated and applied again after it.
- * What came of each is told as it was seen; it is not judged here.
+ * The results are returned as observed; they are not judged here.
  */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -57,7 +57,7 @@ export const storedBroken = ({ unread, read, refusedUpdates, updated }: Seen): b
 export const manifestBroken = ({ refused, applied }: Seen): boolean => refused !== undefined || applied.length > 0;
 
 /**
- * In every schema, so that it can be told which of the two the API server goes by: it takes a while to hear of a change. The name is
+ * A marker in every schema that shows which of the two the API server uses: a change takes a while to arrive. The name is
  * one that no definition has.
  */
 const marker = 'kidpProbe';
@@ -199,7 +199,7 @@ class Stage {
     const manifest = { ...object, metadata: { ...(object.metadata as Json), ...place } };
     const again = await this.#applyAgain(manifest);
     const applied = again.status < 300 ? { applied: differences(contentOf(again)) } : { refused: messageOf(again) };
-    // The object is there in every version that is served; who asked for another is told by `refused`.
+    // The object is there in every version that is served; a request for another version shows as `refused`.
     const one = this.#one({ ...object, apiVersion: this.#servedAfter(object) });
     const first = await this.#send('GET', one);
     if (first.status !== 200) return { ...nothing, ...applied, unread: messageOf(first) };

@@ -98,7 +98,7 @@ class Reader {
     return anyDots || !(atom.startsWith('.') || atom.endsWith('.') || atom.includes('..'));
   }
 
-  /** The length of what is quoted; undefined where it does not end or holds what may not be quoted. */
+  /** The length of a quoted string; undefined if it does not end or contains a character that must not be quoted. */
   #quoted(): number | undefined {
     const start = this.#at;
     this.#at++;

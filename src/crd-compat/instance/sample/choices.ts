@@ -1,11 +1,11 @@
 /**
  * Where a sample could be made in more than one way, and which way was taken. The next try keeps what was good: only what is in the focus
- * is chosen anew, everything else stays as it was, or as plain as can be.
+ * is chosen again, everything else stays as it was, or as plain as can be.
  */
 import type { Random } from '../../random.ts';
 import { leadsInto, stepInto, type Trail } from './trail.ts';
 
-/** What to choose anew. */
+/** The parts to choose again. */
 export interface Focus {
   /** Whether that is so at a place. */
   has(at: Trail): boolean;

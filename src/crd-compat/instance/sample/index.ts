@@ -1,7 +1,7 @@
 /**
  * Values that a schema takes: the smallest, one with a wished value or shape somewhere, or many different ones.
  *
- * A first try has what is required and nothing else. Where the validator finds faults in it, what they are about is chosen anew, with the
+ * A first try has what is required and nothing else. If the validator finds faults in it, the faulty values are chosen again, with the
  * values that the rules mention among the candidates, as long as that leads on. The number of tries is bounded, time is not looked at:
  * the same question has the same answer everywhere.
  */

@@ -100,7 +100,7 @@ function* textsFor(way: Alternative, mentioned: Mentioned): Generator<string> {
   }
 }
 
-/** With what rules ask of texts, each by itself, two at a time, and all together. */
+/** Schemas with the constraints that rules place on strings: each alone, in pairs, and all together. */
 export function textsByRules(way: Alternative, { patterns }: Mentioned): readonly string[] {
   const asked = patterns.slice(0, MOST_PATTERNS);
   const pairs = asked.flatMap((first, index) => asked.slice(index + 1).map((second) => [first, second]));

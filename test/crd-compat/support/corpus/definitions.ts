@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
       stored: ['safe', 'risky'],
       manifests: ['safe', 'risky'],
       reason:
-        'objects are read from either and written to the new one without loss. It cannot simply be taken back: both versions are in status.storedVersions from then on, so risky can be argued',
+        'objects are read from either and written to the new one without loss. It cannot simply be reverted: both versions are in status.storedVersions from then on, so risky can be argued',
       objects: [object(), object('v2')],
     },
     back: {
@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
       kind: 'conversion-strategy-changed',
       stored: ['risky', 'breaking'],
       manifests: ['risky', 'breaking'],
-      reason: 'what the webhook makes of objects, and whether it answers, cannot be told from the definition',
+      reason: 'what the webhook makes of objects, and whether it answers, is unknown from the definition',
       server: 'not-tried',
     },
     back: {
@@ -215,15 +215,15 @@ const rows: readonly Row[] = [
     name: 'conversion by another webhook',
     before: converted('https://conversion.example.com/convert'),
     after: converted('https://conversion.example.com/convert-better'),
-    forth: webhookChanged('conversion-webhook-changed', 'what another webhook makes of objects cannot be told'),
-    back: webhookChanged('conversion-webhook-changed', 'what another webhook makes of objects cannot be told'),
+    forth: webhookChanged('conversion-webhook-changed', 'the result of another webhook is unknown'),
+    back: webhookChanged('conversion-webhook-changed', 'the result of another webhook is unknown'),
   },
   {
     name: 'review version of a conversion taken away',
     before: converted('https://conversion.example.com/convert', ['v1', 'v1beta1']),
     after: converted('https://conversion.example.com/convert', ['v1']),
-    forth: webhookChanged('conversion-review-versions-changed', 'which of them the webhook understands cannot be told'),
-    back: webhookChanged('conversion-review-versions-changed', 'which of them the webhook understands cannot be told'),
+    forth: webhookChanged('conversion-review-versions-changed', 'which of them the webhook supports is unknown'),
+    back: webhookChanged('conversion-review-versions-changed', 'which of them the webhook supports is unknown'),
   },
   {
     name: 'scope changed',
@@ -483,7 +483,7 @@ export const definitionPairs: readonly Pair[] = rows.flatMap(({ name, before, af
   });
   return [
     pair(name, [before, after], forth),
-    ...(back === undefined ? [] : [pair(`${name}, taken back`, [after, before], back)]),
+    ...(back === undefined ? [] : [pair(`${name}, reverted`, [after, before], back)]),
   ];
 });
 
@@ -522,7 +522,7 @@ const namedByRule: readonly Pair[] = (
     objects: [widget({ spec: { note: 'as it was' } }, refused), widget({ spec: { note: 'as it was' } }, 'short')],
   },
   {
-    name: `${name}, taken back`,
+    name: `${name}, reverted`,
     before: definition(named(rule)),
     after: definition(schema),
     kind: 'rule-removed' as const,
@@ -547,7 +547,7 @@ export const wholeSchemaPairs: readonly Pair[] = [
     objects: [widget({ spec: { note: 'as it was' } }, 'with-a-name-that-is-longer'), object()],
   },
   {
-    name: 'names restricted, taken back',
+    name: 'names restricted, reverted',
     before: definition(shortlyNamed),
     after: definition(schema),
     kind: 'max-length-removed',

@@ -24,7 +24,7 @@ interface Tightened {
   readonly kept: readonly unknown[];
   /** Whether an update of something else in the subject meets the new bound: what is bounded is an object, which then changes. */
   readonly stored?: SchemaExpectation['stored'];
-  /** Taken back, it is known to be harmless unless this says otherwise. */
+  /** Reverted, it is known to be harmless unless this says otherwise. */
   readonly back?: Pick<Expectation, 'stored' | 'manifests' | 'reason'>;
   readonly at?: string;
   readonly reason: string;
@@ -33,7 +33,7 @@ interface Tightened {
 const ratcheted = 'an update that leaves the value alone is let through (validation ratchets)';
 const widened = 'everything that was accepted still is, and means the same';
 
-/** A schema that accepts less: breaking for manifests. Taken back, it accepts more, which is safe. */
+/** A schema that accepts less: breaking for manifests. Reverted, it accepts more, which is safe. */
 export function tightened(row: Tightened): SchemaRow {
   const at = row.at === undefined ? {} : { at: row.at };
   return {
@@ -60,7 +60,7 @@ export function tightened(row: Tightened): SchemaRow {
   };
 }
 
-/** What accepts the same, written otherwise: nobody can tell the difference, either way. */
+/** A schema that accepts the same values in another notation: safe in both directions. */
 export const rewritten = (
   name: string,
   kind: Expectation['kind'],

@@ -6,7 +6,7 @@
 import type { ChangeClass, ChangeKind, CrdSchema, Json } from '../../../../src/crd-compat/index.ts';
 
 export interface Expectation {
-  /** What the verdict must name; more than one where the change may be told in either way, none where it need not be told. */
+  /** The kinds that the verdict must name: several if the change can be reported in either way, none if it need not be reported. */
   readonly kind: ChangeKind | readonly ChangeKind[];
   /** More than one where it can be argued; the reason says how. */
   readonly stored: ChangeClass | readonly ChangeClass[];
@@ -198,7 +198,7 @@ export const widget = (content: Json, name: string, version = 'v1'): Json => ({
 export function pairsOf(row: SchemaRow, place: Place): Pair[] {
   const directions = [
     { name: row.name, expected: row.forth, before: row.before, after: row.after },
-    { name: `${row.name}, taken back`, expected: row.back, before: row.after, after: row.before },
+    { name: `${row.name}, reverted`, expected: row.back, before: row.after, after: row.before },
   ];
   return directions.map(({ name, expected, before, after }) => ({
     ...expected,

@@ -176,7 +176,7 @@ export const values: readonly SchemaRow[] = [
       stored: 'breaking',
       manifests: 'breaking',
       reason:
-        'a manifest with null is refused. A stored null has nothing that it could be told unchanged by: an update of anything else beside it is refused, too',
+        'a manifest with null is refused. A stored null cannot be recognised as unchanged: an update of a sibling is rejected too',
       values: [noted({ size: null }), noted({ size: 1 })],
     },
     back: {

@@ -8,7 +8,7 @@ const FORMATS =
     ' ',
   );
 
-/** Right and nearly right ones of every format, and what lengths and patterns tell apart. */
+/** Valid and almost valid strings of every format, and strings that lengths and patterns distinguish. */
 export const TEXTS = [
   '',
   'a',
@@ -274,7 +274,7 @@ const lists = (items: fc.Arbitrary<CrdSchema>): fc.Arbitrary<CrdSchema> =>
       ]),
     );
 
-/** Elements of sets may not be null, and have no rules or defaults of their own that matter here. */
+/** Elements of sets must not be null, and have no rules or defaults of their own that matter here. */
 const plainScalar = fc.oneof(integer, text, boolean);
 const sets = fc
   .record({ items: plainScalar.map(withoutLookingBack), maxItems: fc.integer({ min: 1, max: 4 }) })

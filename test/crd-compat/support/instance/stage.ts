@@ -65,7 +65,7 @@ export class Stage {
     return left;
   }
 
-  /** In every schema, told apart by the round: only so can it be known that the API server goes by the new one. */
+  /** A marker in every schema that differs per round: it shows when the API server uses the new schema. */
   #marker(): string {
     return `round${this.#round}`;
   }
@@ -92,12 +92,12 @@ export class Stage {
   }
 
   async #served(): Promise<void> {
-    let inARow = 0;
+    let consecutive = 0;
     await eventually(async () => {
       const taken = await this.create('probe', {}, { probe: this.#marker() });
       const refused = await this.create('probe', {}, { probe: 'other' });
-      inARow = taken.accepted && !refused.accepted ? inARow + 1 : 0;
-      return inARow >= 2;
+      consecutive = taken.accepted && !refused.accepted ? consecutive + 1 : 0;
+      return consecutive >= 2;
     });
   }
 
