@@ -53,7 +53,7 @@ describe('a managed process', () => {
     await victim.kill();
   });
 
-  it('says its last words where it ends before it is ready', async () => {
+  it('reports its last output if it exits before it is ready', async () => {
     const failure = managed("console.error('listen: address already in use'); process.exit(3)").start();
     await expect(failure).rejects.toMatchObject({ code: 'port/taken', message: expect.stringContaining('status 3') });
     expect(portWasTaken(await failure.catch((error: unknown) => error))).toBe(true);
