@@ -58,10 +58,10 @@ const specOf = async (name: string): Promise<OperatorDeployment['spec']> =>
   (await client.get<OperatorDeployment>(operatorDeployment.resource, { name })).spec;
 
 async function kidp(...words: string[]) {
-  const told = { out: '', err: '' };
+  const output = { out: '', err: '' };
   const sink = (to: 'out' | 'err') => ({
     write(text: string) {
-      told[to] += text;
+      output[to] += text;
     },
   });
   const streams = { in: Readable.from([]), out: sink('out'), err: sink('err') };
@@ -75,12 +75,12 @@ async function kidp(...words: string[]) {
   try {
     await program.parseAsync([...words, '--kubeconfig', sharedCluster().kubeconfig], { from: 'user' });
   } catch (error) {
-    return { ...told, code: 2, failure: String(error) };
+    return { ...output, code: 2, failure: String(error) };
   }
-  return { ...told, code, failure: '' };
+  return { ...output, code, failure: '' };
 }
 
-test('operators are told with their versions', async () => {
+test('lists operators with their versions', async () => {
   const name = uniqueName('widgets');
   const made = await client.create(operator.resource, {
     apiVersion,
@@ -100,7 +100,7 @@ test('operators are told with their versions', async () => {
   expect((await kidp('operators', 'status', 'no-such')).failure).toContain('there is no Operator no-such');
 });
 
-test('a rollout is listed, told of, and said things to', async () => {
+test('a rollout is listed, shown and controlled', async () => {
   const name = await rolloutWith({});
   const list = await kidp('rollout', 'list', '--operator', name, '-o', 'yaml');
   expect(parse(list.out)).toMatchObject([{ name, phase: 'Deploying', stage: 1, stages: 1, clusters: { total: 1 } }]);

@@ -70,7 +70,7 @@ test('replicas judge, report and take over from one another', async () => {
     patient,
   );
 
-  // Nobody joins beside it and switches it off; should that come about all the same, it puts its configurations back, and only once.
+  // No second installation can join and disable it; if that happens anyway, it restores its configurations, and only once.
   const installed = await storedWebhooks();
   expect(await joining()).toMatch(
     /^kidp: kidp is installed in this cluster \(\w+WebhookConfiguration kidp-admission is of the installation whose Lease is kidp-system\/kidp\)[^\n]*switch that admission off\. Use it as it is[^\n]*\n$/,
@@ -101,7 +101,7 @@ test('replicas judge, report and take over from one another', async () => {
   await processes.eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
   await processes.eventually(async () => (await refusal()).includes('policy marked'), patient);
 
-  // The leader is told to stop: nobody notices, and another one leads.
+  // Stopping the leader is not noticed by users, and another replica leads.
   const leader = replicas.find(({ leads }) => leads());
   const other = replicas.find((replica) => replica !== leader);
   if (leader === undefined || other === undefined) throw new Error('nobody leads');
@@ -134,7 +134,7 @@ test('replicas judge, report and take over from one another', async () => {
   }
 });
 
-test('who may not do the work is told what is missing, in one sentence', async () => {
+test('missing permissions are reported in one sentence', async () => {
   const kubeconfig = await kubeconfigOf('default');
   const run = serve(['--kubeconfig', kubeconfig, '--service', 'kidp', '--port', String(await freePort())]);
   expect(await run.ended).toBe(2);
@@ -197,8 +197,8 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   // What it has counted goes out before it ends, by the names of requirement 002.
   await collector.stop();
   expect(collector.problems).toEqual([]);
-  const told = collector.requests.findLast(({ body }) => body.resourceMetrics !== undefined);
-  const { metrics } = told?.body.resourceMetrics[0].scopeMetrics[0] ?? {};
+  const exported = collector.requests.findLast(({ body }) => body.resourceMetrics !== undefined);
+  const { metrics } = exported?.body.resourceMetrics[0].scopeMetrics[0] ?? {};
   const names: string[] = metrics.map(({ name }: { name: string }) => name);
   expect(names).toEqual(expect.arrayContaining(requiredMetrics));
   const registered = metrics.find(({ name }: { name: string }) => name === 'clusters.registered.total');
@@ -225,7 +225,7 @@ test('the rights that every replica needs are enough where it may read nothing e
   await run.until('lease acquired');
   await processes.eventually(async () => (await refusal()).includes('policy marked'), patient);
 
-  // Who has lost the Lease does not lead again: it ends, so that it is started anew.
+  // A replica that lost the Lease does not lead again: it exits, so that it is restarted.
   await kubectl('delete', 'lease', 'kidp', '-n', 'kidp-system');
   expect(await run.ended).toBe(1);
   expect(run.says('lease lost')).toBe(true);
@@ -256,7 +256,7 @@ const forThoseWhoMayCreate = {
 async function refusal(): Promise<string> {
   try {
     await client.create(configMaps, configMap('tried'), { dryRun: true });
-    return 'let in';
+    return 'admitted';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -53,7 +53,7 @@ describe('repl', () => {
         'a',
       ],
     },
-    { reason: 'ends when told', lines: ['1', ':quit', '2'], out: ['1'] },
+    { reason: 'ends on :quit', lines: ['1', ':quit', '2'], out: ['1'] },
   ];
   test.each(rows)('$reason', async ({ lines, out }) => {
     const result = await run(repl, undefined, {}, [`${lines.join('\n')}\n`]);

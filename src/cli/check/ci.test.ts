@@ -111,7 +111,7 @@ test('the action annotates what is new and known, fails on what is new, and writ
   ]);
 });
 
-test('the action ends with 0 where all is well, and takes further words', () => {
+test('the action ends with 0 on success, and accepts further arguments', () => {
   const run = runAction({ paths: 'policies\nmanifests/good.yaml', arguments: '--user alice --quiet' });
   expect(run).toMatchObject({ status: 0, outputs: 'exit-code=0\n', stdout: '' });
 });

@@ -36,11 +36,11 @@ describe('what is left out is filled in as the API server does', () => {
   const rows: { reason: string; spec: unknown; filled: unknown }[] = [
     { reason: 'fields', spec: {}, filled: full },
     {
-      reason: 'not what is there',
+      reason: 'not an existing value',
       spec: { size: 1, mode: 'x', backup: { enabled: true } },
       filled: { size: 1, mode: 'x', backup: { enabled: true } },
     },
-    { reason: 'inside of what is there', spec: { backup: {} }, filled: full },
+    { reason: 'inside an existing object', spec: { backup: {} }, filled: full },
     {
       reason: 'items and values of maps',
       spec: { parts: [{}, { weight: 2 }], tags: { a: {} } },

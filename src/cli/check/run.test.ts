@@ -99,7 +99,7 @@ spec: {namespace: team-backend, costTags: {}}
   });
 });
 
-test('an object that no policy matched is told of, never as passed', async () => {
+test('an object that no policy matched is reported as such, never as passed', async () => {
   write({
     'policy.yaml': small,
     'objects.yaml': `${configMap('a')}---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n`,
@@ -498,7 +498,7 @@ describe('kustomize and Helm', () => {
     expect(err).toMatch(/helm is not on the PATH/);
   });
 
-  test('what the tool objects to is told', async () => {
+  test('errors of the tool are reported', async () => {
     write({
       'k/kustomization.yaml': kustomization,
       'bin/kustomize': '#!/bin/sh\necho "no such file a.yaml" >&2\nexit 1\n',
@@ -517,7 +517,7 @@ test('a policy with a label of the platform is refused as at admission', async (
   expect(await results(['-f', 'policy.yaml'])).toMatchObject({ code: 1, words: ['fail labels LabelReserved'] });
 });
 
-test('a policy about policies sees what the platform writes into them, and is not judged by itself', async () => {
+test('a policy about policies sees their defaults, and is not evaluated against itself', async () => {
   const managed = 'object.metadata.labels["platform.company.com/managed-by"] == "kidp"';
   write({ 'all.yaml': policy('all', managed).replace('core/v1/ConfigMap', 'Policy'), 'small.yaml': small });
   const { code, found } = await results(['-f', '.']);

@@ -48,7 +48,7 @@ async function run(options: Partial<ConvertOptions>, input = '') {
 }
 
 describe('kidp convert', () => {
-  it('writes manifests, and tells where something is lost', async () => {
+  it('writes manifests, and lists what has no equivalent', async () => {
     const { code, documents, err } = await run({});
     expect(code).toBe(0);
     expect(documents.map(({ kind }) => kind)).toEqual([
@@ -64,7 +64,7 @@ describe('kidp convert', () => {
     );
   });
 
-  it('fails on losses where it is told to be strict', async () => {
+  it('fails on losses with --strict', async () => {
     expect((await run({ strict: true })).code).toBe(1);
   });
 

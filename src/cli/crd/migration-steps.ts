@@ -71,7 +71,7 @@ function moveAway({ before, after }: Plan): string[] {
         ]
       : []),
     'Apply the new definition beside the old one.',
-    `Copy every object: \`kubectl get ${old} --all-namespaces -o yaml\`, write apiVersion, kind${before.spec.scope === after.spec.scope ? '' : ', metadata.namespace'} and what is listed under "Conversion" anew, leave out uid, resourceVersion and status, and apply it.`,
+    `Copy every object: \`kubectl get ${old} --all-namespaces -o yaml\`, rewrite apiVersion, kind${before.spec.scope === after.spec.scope ? '' : ', metadata.namespace'} and the fields under "Conversion", drop uid, resourceVersion and status, and apply it.`,
     'Move manifests, controllers, roles and other clients to the new kind; let the controller write both for as long as both are used.',
     `Delete the old definition when no object of it is left: \`kubectl get ${old} --all-namespaces\` answers "No resources found".`,
   ];

@@ -40,7 +40,7 @@ const side = (definitions: readonly Definition[]): Side => ({
   isText: false,
 });
 const sideOf = (files: Files) => side(Object.entries(files).map(([path, size]) => definition(path, size)));
-const told = (before: Files, after: Files) => {
+const paired = (before: Files, after: Files) => {
   const found = pairs(sideOf(before), sideOf(after));
   return {
     pairs: found.pairs.map((pair) => `${pair.before?.path ?? 'nothing'} → ${pair.after?.path ?? 'nothing'}`),
@@ -69,7 +69,7 @@ describe('definitions of one name', () => {
       pairs: ['a → a', 'b → a'],
     },
   ])('$reason', ({ before, after, pairs: expected }) => {
-    expect(told(before as Files, after as Files)).toEqual({ pairs: expected, riddles: [] });
+    expect(paired(before as Files, after as Files)).toEqual({ pairs: expected, riddles: [] });
   });
 
   test.each([
@@ -98,13 +98,13 @@ describe('definitions of one name', () => {
         'old/a:1:1: widgets.example.com is in new/b too, and the two differ: nothing is at this path any more, so that it was compared with new/a.',
     },
   ])('a riddle: $reason', ({ before, after, pairs: expected, riddle }) => {
-    const found = told(before as unknown as Files, after as unknown as Files);
+    const found = paired(before as unknown as Files, after as unknown as Files);
     expect(found.pairs).toEqual(expected);
     expect(found.riddles[0]).toBe(riddle);
   });
 });
 
-test('files tell pairs apart where a name comes twice, and only there', () => {
+test('files distinguish pairs only if a name is ambiguous', () => {
   const before = [definition('a', 1), definition('b', 2), definition('c', 1, 'gadgets.example.com')];
   const after = [definition('a', 2), definition('b', 3), definition('c', 2, 'gadgets.example.com')];
   expect(pairs(side(before), side(after)).pairs.map(({ name, file }) => [name, file])).toEqual([

@@ -33,7 +33,7 @@ const commit = () => {
 };
 const remove = (name: string) => rmSync(join(directory, name), { recursive: true });
 const check = (...words: string[]) => runCrd(['check', '.', ...words], { directory });
-/** What was compared: `name verdict`, with the file where it is told. */
+/** What was compared: `name verdict`, with the file if it is reported. */
 const verdicts = async (...words: string[]) => {
   const { code, out, err } = await check(...words, '-o', 'json');
   const answer = JSON.parse(out);
@@ -41,10 +41,16 @@ const verdicts = async (...words: string[]) => {
   return {
     code,
     err,
-    told: list.map(({ name, file, verdict }) => [name, file, verdict].filter((each) => each !== undefined).join(' ')),
+    verdictLines: list.map(({ name, file, verdict }) =>
+      [name, file, verdict].filter((each) => each !== undefined).join(' '),
+    ),
   };
 };
-const alone = (text: string) => ({ code: 0, err: expect.stringMatching(new RegExp(`^${text}$`)), told: ['safe'] });
+const alone = (text: string) => ({
+  code: 0,
+  err: expect.stringMatching(new RegExp(`^${text}$`)),
+  verdictLines: ['safe'],
+});
 const leftAlone = (file: string) =>
   `note: 1 file that mentions definitions and cannot be read as one was left alone: ${file}.*\n`;
 
@@ -108,8 +114,8 @@ describe('in a directory, what is no definition is left alone', () => {
     symlinkSync('a.yaml', join(directory, 'crds/same.yaml'));
     commit();
     execFileSync('mkfifo', [join(directory, 'crds/pipe.yaml')]);
-    const { code, err, told } = await verdicts();
-    expect({ code, told }).toEqual({ code: 0, told: ['safe'] });
+    const { code, err, verdictLines } = await verdicts();
+    expect({ code, verdictLines }).toEqual({ code: 0, verdictLines: ['safe'] });
     expect(err).toMatch(/^note: 2 files that mention .* the first: crds\/gone\.yaml: this link is broken/);
   });
 
@@ -122,7 +128,7 @@ describe('in a directory, what is no definition is left alone', () => {
     }
   });
 
-  test('a definition with a slip in it is told, unless it was there before', async () => {
+  test('an invalid definition is reported, unless it was invalid before', async () => {
     write({ 'a.yaml': widget(2), 'slip.yaml': widget(1, 'slips').replace('scope:', ' scope:') });
     git('add', 'a.yaml');
     git('commit', '-qm', 'base');
@@ -130,8 +136,11 @@ describe('in a directory, what is no definition is left alone', () => {
     commit();
     expect(await verdicts()).toEqual(alone(leftAlone('slip.yaml:\\d+')));
     write({ 'slip.yaml': widget(1, 'slips') });
-    const { code, err, told } = await verdicts();
-    expect({ code, told }).toEqual({ code: 0, told: ['slips.example.com safe', 'widgets.example.com safe'] });
+    const { code, err, verdictLines } = await verdicts();
+    expect({ code, verdictLines }).toEqual({
+      code: 0,
+      verdictLines: ['slips.example.com safe', 'widgets.example.com safe'],
+    });
     expect(err).toMatch(/^note: git:HEAD:slip\.yaml: .* The current definition counts as new\.\n$/);
   });
 });
@@ -143,7 +152,7 @@ describe('definitions of one name in several files', () => {
     expect(await verdicts()).toEqual({
       code: 0,
       err: '',
-      told: ['widgets.example.com crds/a.yaml safe', 'widgets.example.com examples/a.yaml safe'],
+      verdictLines: ['widgets.example.com crds/a.yaml safe', 'widgets.example.com examples/a.yaml safe'],
     });
     write({ 'examples/a.yaml': widget(3) });
     expect(await verdicts()).toMatchObject({ code: 0, err: '' });
@@ -184,7 +193,7 @@ describe('definitions of one name in several files', () => {
     remove('new/b.yaml');
     expect(await verdicts()).toMatchObject({ code: 0, err: '' });
     remove('new/c.yaml');
-    expect((await verdicts()).told[0]).toBe('gadgets.example.com breaking');
+    expect((await verdicts()).verdictLines[0]).toBe('gadgets.example.com breaking');
   });
 
   test('from below the root of the repository, and by several paths that overlap', async () => {
@@ -256,7 +265,7 @@ describe('kustomize and charts in a tree', () => {
     commit();
     vi.stubEnv('PATH', dirname(gitProgram));
     write({ 'chart/crds/a.yaml': widget(1) });
-    expect(await verdicts()).toEqual({ code: 1, err: '', told: ['breaking'] });
+    expect(await verdicts()).toEqual({ code: 1, err: '', verdictLines: ['breaking'] });
   });
 });
 

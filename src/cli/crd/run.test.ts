@@ -31,7 +31,7 @@ const verdicts = async (...words: string[]) => {
   return { code, err, verdict: answer.verdict ?? answer.map((each: { verdict: string }) => each.verdict) };
 };
 
-describe('bad input is told with its place, and is exit code 2', () => {
+describe('bad input is reported with its position, and is exit code 2', () => {
   const schema = (text: string) => widget(1).replace(/type: object\n {8}properties:[\s\S]*/, text);
   const levels = (number: number) => {
     const open = Array.from({ length: number }, () => '{type: object, properties: {a: ').join('');

@@ -23,7 +23,7 @@ describe.each(shapes)('$shape', ({ of }) => {
     expect(read(of(MOST_LEVELS / 2))).toHaveProperty('value');
   });
 
-  test('of more are told, with the place of the one too many', () => {
+  test('more levels are reported, with the position of the first one too many', () => {
     const { problem } = read(of(MOST_LEVELS * 2)) as { problem: { line: number; column: number; message: string } };
     expect(problem.message).toContain('Nested too deeply: more than 500 levels');
     expect(Math.max(problem.line, problem.column)).toBeGreaterThanOrEqual(MOST_LEVELS);
@@ -48,7 +48,7 @@ test('one document is wanted where one is read', () => {
   expect(() => parseYaml('a: [')).toThrow();
 });
 
-test('three megabytes of them are told in little memory, whatever they are of', () => {
+test('three megabytes of levels are rejected in little memory', () => {
   const program = `
     import { parseSource } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
     for (const piece of ['[', '{a: ', '- ', '? ', 'a: ', '[{a: ']) {

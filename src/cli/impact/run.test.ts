@@ -38,8 +38,8 @@ afterAll(() => rmSync(directory, { recursive: true }));
 test('counts what would be denied, the first of them by name', async () => {
   const { code, out } = await runImpact(['-f', '.', '--first', '2'], { directory });
   expect(code).toBe(0);
-  const told = out.replace(/\(\d+\.\d+ s\)/, '(TIME)');
-  expect(told).toBe(`small (one): denies 4
+  const text = out.replace(/\(\d+\.\d+ s\)/, '(TIME)');
+  expect(text).toBe(`small (one): denies 4
   ConfigMap shop/a1 (objects.yaml:6): data has size 2, want less than 2. One is enough.
   ConfigMap shop/a3 (objects.yaml:16): data has size 2, want less than 2. One is enough.
   and 2 more

@@ -26,7 +26,7 @@ const installation = (cluster: string, health: string, webhook?: object): Operat
     status: { health, controllerPods: 3, pods: { state: 'Healthy' }, webhook, reconciliation: { state: 'Healthy' } },
   }) as unknown as OperatorInstallation;
 
-test('a list says what can be rolled out, and where it fares how', () => {
+test('a list shows which operators can be rolled out, and their health', () => {
   expect(listText([])).toContain('there are no operators');
   const other = { ...rowOf(operator([])), name: 'other' };
   expect(listText([rowOf(operator([ready])), other])).toBe(
@@ -39,7 +39,7 @@ test('a list says what can be rolled out, and where it fares how', () => {
   );
 });
 
-test('a status tells its versions, and what is wrong on which cluster', () => {
+test('a status shows the versions, and the problems on each cluster', () => {
   const slow = { state: 'Unhealthy', message: 'the webhook took 1.4 s' };
   const clusters = [installation('prod', 'Unhealthy', slow), installation('dev', 'Healthy', { state: 'NotChecked' })];
   expect(statusText(reportOf(operator([ready]), clusters))).toBe(

@@ -93,7 +93,7 @@ describe('what is decided', () => {
   });
   const missing = () => new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: 'not found' });
 
-  /** An API server with admission in front: it writes who decides, and refuses where they may not. */
+  /** An API server with admission: it records who decides, and denies users who are not allowed to. */
   function serverWith(objects: readonly { metadata: { name: string } }[], mayDecide: (name: string) => boolean) {
     const decided: string[] = [];
     const find = (resource: Resource, { name }: ObjectKey) => {
@@ -123,17 +123,17 @@ describe('what is decided', () => {
     return { client, decided };
   }
 
-  const told = { out: '', err: '' };
+  const output = { out: '', err: '' };
   const sink = (to: 'out' | 'err') => ({
     write(text: string) {
-      told[to] += text;
+      output[to] += text;
     },
   });
   const streams = { in: Readable.from([]), out: sink('out'), err: sink('err') };
   const decide = async (name: string, decision: 'Approve' | 'Reject', server: ReturnType<typeof serverWith>) => {
-    Object.assign(told, { out: '', err: '' });
+    Object.assign(output, { out: '', err: '' });
     const code = await decideWith(server.client, name, { decision, reason: undefined }, streams);
-    return { code, ...told, decided: server.decided };
+    return { code, ...output, decided: server.decided };
   };
 
   test('an Approval by its name', async () => {
@@ -151,7 +151,7 @@ describe('what is decided', () => {
     expect((await decide('approval/one', 'Approve', server)).out).toContain('level 2 of 2 asks for 1 × Admin');
   });
 
-  test('all that a rollout waits for; what is refused is told and makes it a failure', async () => {
+  test('decides all pending Approvals; a denial is reported and is a failure', async () => {
     const objects = [waiting, asked('one'), asked('two')];
     expect(
       (

@@ -138,7 +138,7 @@ test('a list is a table, and says where there is nothing', () => {
   );
 });
 
-test('a status tells why it went back, and what was decided', () => {
+test('a status shows why it was rolled back, and the decisions', () => {
   const back = rollout({
     phase: 'Failed',
     rollback: { reason: 'Unhealthy', message: 'dev-2: pods crash', startedAt: '2026-01-31T12:06:00Z' },

@@ -152,11 +152,11 @@ const sarif = new Ajv().compile({
   },
 });
 
-describe('whatever there is to tell', () => {
-  const promises: { [Format in (typeof outputFormats)[number]]: (written: string, told: Report) => void } = {
+describe('any report', () => {
+  const promises: { [Format in (typeof outputFormats)[number]]: (written: string, given: Report) => void } = {
     text: (written, { colour }) => expect(colour || !written.includes('\u001b[3')).toBe(true),
-    json: (written, told) => expect(JSON.parse(written)).toHaveLength(shown(told)),
-    yaml: (written, told) => expect(parse(written)).toHaveLength(shown(told)),
+    json: (written, given) => expect(JSON.parse(written)).toHaveLength(shown(given)),
+    yaml: (written, given) => expect(parse(written)).toHaveLength(shown(given)),
     sarif(written) {
       const log = JSON.parse(written);
       expect(sarif(log), JSON.stringify(sarif.errors)).toBe(true);
@@ -178,8 +178,8 @@ describe('whatever there is to tell', () => {
   };
   test.each(outputFormats)('%s can be read by a program', async (name) => {
     await fc.assert(
-      fc.asyncProperty(report, async (told) => {
-        promises[name](await format(told, name), told);
+      fc.asyncProperty(report, async (given) => {
+        promises[name](await format(given, name), given);
       }),
       { numRuns: 150 },
     );

@@ -112,41 +112,41 @@ const report: fc.Arbitrary<CrdReport> = fc.record({
   against: text,
 });
 
-const serious = (told: CrdReport): number =>
-  told.compared.flatMap(({ verdict }) => verdict.changes).filter((each) => each.class !== 'safe').length;
+const serious = (given: CrdReport): number =>
+  given.compared.flatMap(({ verdict }) => verdict.changes).filter((each) => each.class !== 'safe').length;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 const fields =
   'version path kind class before after storedObjects manifests message hits advice decidedBy witness'.split(' ');
 
-const promises: { [Format in (typeof crdFormats)[number]]: (written: string, told: CrdReport) => void } = {
+const promises: { [Format in (typeof crdFormats)[number]]: (written: string, given: CrdReport) => void } = {
   text: (written) => expect(written.includes('\u001b[3')).toBe(false),
-  json(written, told) {
+  json(written, given) {
     const read = JSON.parse(written);
-    const all = told.compared.length === 1 ? [read] : read;
-    expect(all).toHaveLength(told.compared.length);
+    const all = given.compared.length === 1 ? [read] : read;
+    expect(all).toHaveLength(given.compared.length);
     for (const [index, { changes }] of all.entries()) {
-      expect(changes).toHaveLength(told.compared[index]?.verdict.changes.length ?? 0);
+      expect(changes).toHaveLength(given.compared[index]?.verdict.changes.length ?? 0);
       for (const each of changes) expect(Object.keys(each)).toEqual(fields);
     }
   },
-  yaml: (written, told) => {
+  yaml: (written, given) => {
     const read = parse(written);
-    const [first] = told.compared;
-    const changes = (told.compared.length === 1 ? read : read[0]).changes;
+    const [first] = given.compared;
+    const changes = (given.compared.length === 1 ? read : read[0]).changes;
     expect(plain(changes.map((each: Change) => each.advice))).toEqual(
       first?.verdict.changes.map((each) => each.advice),
     );
   },
-  sarif(written, told) {
+  sarif(written, given) {
     const [{ tool, results, invocations }] = JSON.parse(written).runs;
-    expect(results).toHaveLength(serious(told));
+    expect(results).toHaveLength(serious(given));
     for (const { ruleId, ruleIndex } of results) expect(tool.driver.rules[ruleIndex].id).toBe(ruleId);
-    expect(invocations[0].executionSuccessful).toBe(told.problems.length === 0);
+    expect(invocations[0].executionSuccessful).toBe(given.problems.length === 0);
   },
-  github(written, told) {
+  github(written, given) {
     const lines = written.split('\n').filter((line) => line !== '');
     const commands = lines.filter((line) => line.startsWith('::'));
-    expect(lines.length - commands.length).toBe(told.quiet || told.problems.length > 0 ? 0 : 1);
+    expect(lines.length - commands.length).toBe(given.quiet || given.problems.length > 0 ? 0 : 1);
     for (const command of commands) {
       expect(command).toMatch(/^::(?:error|warning) (?:file=[^:,]*,)?(?:line=\d+,)?(?:col=\d+,)?title=[^:,]*::/);
     }
@@ -172,8 +172,8 @@ const promises: { [Format in (typeof crdFormats)[number]]: (written: string, tol
 
 test.each(crdFormats)('%s can be read by whoever it is for', async (name) => {
   await fc.assert(
-    fc.asyncProperty(report, async (told) => {
-      promises[name](await format(told, name), told);
+    fc.asyncProperty(report, async (given) => {
+      promises[name](await format(given, name), given);
     }),
     { numRuns: 100 },
   );
