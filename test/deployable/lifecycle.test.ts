@@ -285,7 +285,7 @@ test('credentials become a Kubernetes Secret of the object, and nobody else’s 
   expect(running.events.some(({ reason }) => reason === 'ConnectionSecretTaken')).toBe(true);
   const failed = await objects.until('Database', 'greedy', phase('failed'));
   expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'PermanentError' });
-  expect(conditionOf(failed, 'Ready')?.message).toContain(`Secret ${namespace}/mine is not the platform's`);
+  expect(conditionOf(failed, 'Ready')?.message).toContain(`Secret ${namespace}/mine exists and is not managed by kidp`);
   // Once the name is free, somebody has it tried again.
   await client.delete(secrets, { namespace, name: 'mine' });
   broker.answers = (event) => (event.data.action === 'Delete' ? obliging(event) : [{ phase: 'ready', credentials }]);

@@ -1,4 +1,4 @@
-/** manifests/network: that an API server takes it, and who gets through by it (requirement 000, Network Policies). */
+/** manifests/network: that an API server takes it, and who gets through by it (docs/requirements.md, 000 Network Policies). */
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -202,7 +202,7 @@ test('an API server takes the Deployment and the Service with rollouts and the R
   });
 });
 
-test('with autoscaling it says how many replicas there are, and nobody else does (requirement 002, auto-scaling triggers)', async () => {
+test('with autoscaling it says how many replicas there are, and nobody else does (docs/requirements.md, 002 auto-scaling)', async () => {
   const { taken, objects } = await builtWith('rollouts', 'rest', 'autoscaling');
   expect(await taken('HorizontalPodAutoscaler', places.autoscalers)).toMatchObject({
     spec: {

@@ -64,71 +64,14 @@ export const connectionLimits = { short: 56, watch: 24 } as const;
 const mostSessions = 512;
 
 export function openFleet(options: FleetOptions): ManagedFleet {
-  const { client, clock = systemClock, log = silentLogger, remoteNamespace = 'kidp-system' } = options;
-  const tokenSeconds = Math.min(3600, Math.max(600, options.tokenSeconds ?? 3600));
+  const { client, log = silentLogger, remoteNamespace = 'kidp-system' } = options;
   const { short, watch } = { ...connectionLimits, ...options.connections };
   const budgets = { short: new ConnectionBudget(short), watch: new ConnectionBudget(watch) };
   const files = kubeconfigFiles(options.directory);
-  /** Ordered by last use, most recent last. */
-  const sessions = new Map<
-    string,
-    { readonly cluster: string; readonly session: Session; rights: string; seen: string }
-  >();
+  const sessions = new Sessions(options, budgets);
   const audited = options.audit ?? ((access) => log.info('cluster accessed', { audit: true, ...access }));
 
-  const find = async (name: string): Promise<Cluster | undefined> => {
-    const found = await (options.find?.(name) ??
-      client.get<Cluster>(clusterKind.resource, { name }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }));
-    return found?.metadata.deletionTimestamp === undefined ? found : undefined;
-  };
-
-  const sessionFor = (cluster: Cluster, purpose: Purpose, context: WorkContext): Session => {
-    const { name, uid = '' } = cluster.metadata;
-    const account = purpose.kind === 'observe' ? OBSERVER : installerAccount(operatorOf(purpose, context));
-    const rights =
-      purpose.kind === 'observe'
-        ? ''
-        : purpose.snapshots
-            .map(({ digest }) => digest)
-            .sort()
-            .join(' ');
-    const id = `${uid}/${account}`;
-    const known = sessions.get(id);
-    const digest = cluster.status?.credentialsDigest ?? '';
-    const sameCredentials =
-      known?.session.digest === undefined || known.session.digest === digest || known.seen === digest;
-    sessions.delete(id);
-    if (known !== undefined && !known.session.closed && known.rights === rights && sameCredentials) {
-      sessions.set(id, known);
-      return known.session;
-    }
-    if (known !== undefined && !sameCredentials) void known.session.close();
-    const snapshots = purpose.kind === 'observe' ? [] : purpose.snapshots.map(outlineOf);
-    const session = new Session(name, {
-      source: { client, systemNamespace: options.systemNamespace, keys: options.keys },
-      account,
-      namespace: remoteNamespace,
-      tokenSeconds,
-      budgets,
-      clock,
-      log,
-      find: () => find(name),
-      prepare: async (place) => {
-        if (account === OBSERVER) return prepareObserver(place);
-        // The observer must be able to read the objects of the operator.
-        await grantObserver(place, account, snapshots);
-        return prepareInstaller(place, account, snapshots);
-      },
-    });
-    sessions.set(id, { cluster: name, session, rights, seen: digest });
-    // Dropped without closing, because it may be in use. Its connections close when idle.
-    const [oldest] = sessions.keys();
-    if (sessions.size > mostSessions && oldest !== undefined) sessions.delete(oldest);
-    return session;
-  };
+  const find = (name: string) => findCluster(options, name);
 
   const audit = (name: string, purpose: Purpose, context: WorkContext, outcome: ClusterAccess['outcome']): void =>
     audited({ event: 'cluster.access', cluster: name, purpose: purpose.kind, outcome, ...subjectOf(purpose, context) });
@@ -141,7 +84,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
         `Cluster ${name} does not exist or is being removed: see \`kidp clusters list\``,
       );
     }
-    const session = sessionFor(cluster, purpose, context);
+    const session = sessions.for(cluster, purpose, context);
     const began = await session.begin();
     // Health rounds are audited once per token; work on behalf of a user is audited every time.
     if (began || purpose.kind !== 'observe' || context.deploymentId !== undefined || context.userId !== undefined) {
@@ -165,13 +108,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
         throw error;
       }
     },
-    forget(name) {
-      for (const [id, { cluster, session }] of sessions) {
-        if (cluster !== name) continue;
-        sessions.delete(id);
-        void session.close();
-      }
-    },
+    forget: (name) => sessions.forget(name),
     async removeAccess(cluster) {
       const { name } = cluster.metadata;
       const audit = (outcome: ClusterAccess['outcome']) =>
@@ -192,14 +129,108 @@ export function openFleet(options: FleetOptions): ManagedFleet {
       return { open: budgets.short.open + budgets.watch.open, most: budgets.short.most + budgets.watch.most };
     },
     async stop() {
-      const all = [...sessions.values()];
-      sessions.clear();
-      await Promise.all(all.map(({ session }) => session.close()));
+      await sessions.stop();
       await files.stop();
     },
   };
   return fleet;
 }
+
+/** `findCluster` returns the Cluster unless it is being removed. */
+async function findCluster({ client, find }: FleetOptions, name: string): Promise<Cluster | undefined> {
+  const found = await (find?.(name) ??
+    client.get<Cluster>(clusterKind.resource, { name }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }));
+  return found?.metadata.deletionTimestamp === undefined ? found : undefined;
+}
+
+interface Budgets {
+  readonly short: ConnectionBudget;
+  readonly watch: ConnectionBudget;
+}
+
+/** The open sessions: one per cluster and service account, reused while credentials and permissions are the same. */
+class Sessions {
+  readonly #options: FleetOptions;
+  readonly #budgets: Budgets;
+  /** Ordered by last use, most recent last. */
+  readonly #sessions = new Map<
+    string,
+    { readonly cluster: string; readonly session: Session; rights: string; seen: string }
+  >();
+
+  constructor(options: FleetOptions, budgets: Budgets) {
+    this.#options = options;
+    this.#budgets = budgets;
+  }
+
+  for(cluster: Cluster, purpose: Purpose, context: WorkContext): Session {
+    const { name, uid = '' } = cluster.metadata;
+    const account = purpose.kind === 'observe' ? OBSERVER : installerAccount(operatorOf(purpose, context));
+    const rights = purpose.kind === 'observe' ? '' : digestsOf(purpose.snapshots);
+    const id = `${uid}/${account}`;
+    const known = this.#sessions.get(id);
+    const digest = cluster.status?.credentialsDigest ?? '';
+    const sameCredentials =
+      known?.session.digest === undefined || known.session.digest === digest || known.seen === digest;
+    this.#sessions.delete(id);
+    if (known !== undefined && !known.session.closed && known.rights === rights && sameCredentials) {
+      this.#sessions.set(id, known);
+      return known.session;
+    }
+    if (known !== undefined && !sameCredentials) void known.session.close();
+    const session = this.#open(name, account, purpose);
+    this.#sessions.set(id, { cluster: name, session, rights, seen: digest });
+    // Dropped without closing, because it may be in use. Its connections close when idle.
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    return session;
+  }
+
+  forget(name: string): void {
+    for (const [id, { cluster, session }] of this.#sessions) {
+      if (cluster !== name) continue;
+      this.#sessions.delete(id);
+      void session.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    const all = [...this.#sessions.values()];
+    this.#sessions.clear();
+    await Promise.all(all.map(({ session }) => session.close()));
+  }
+
+  #open(name: string, account: string, purpose: Purpose): Session {
+    const { client, systemNamespace, keys, tokenSeconds = 3600 } = this.#options;
+    const { clock = systemClock, log = silentLogger, remoteNamespace = 'kidp-system' } = this.#options;
+    const snapshots = purpose.kind === 'observe' ? [] : purpose.snapshots.map(outlineOf);
+    return new Session(name, {
+      source: { client, systemNamespace, keys },
+      account,
+      namespace: remoteNamespace,
+      tokenSeconds: Math.min(3600, Math.max(600, tokenSeconds)),
+      budgets: this.#budgets,
+      clock,
+      log,
+      find: () => findCluster(this.#options, name),
+      prepare: async (place) => {
+        if (account === OBSERVER) return prepareObserver(place);
+        // The observer must be able to read the objects of the operator.
+        await grantObserver(place, account, snapshots);
+        return prepareInstaller(place, account, snapshots);
+      },
+    });
+  }
+}
+
+const digestsOf = (snapshots: readonly Snapshot[]): string =>
+  snapshots
+    .map(({ digest }) => digest)
+    .sort()
+    .join(' ');
 
 function operatorOf(purpose: Purpose & { kind: 'install' }, context: WorkContext): string {
   const operator = purpose.snapshots[0]?.operator ?? context.operator;

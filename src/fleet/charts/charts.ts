@@ -13,7 +13,7 @@ import { type ChartFiles, unpack } from './archive.ts';
 import { addressIn, type Credentials, type Source } from './download.ts';
 import { readFromFolder } from './folder.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
-import { allowedNetworks } from './networks.ts';
+import { type AllowedNetworks, allowedNetworks } from './networks.ts';
 import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
 import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
 import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
@@ -39,9 +39,7 @@ interface ChartsOptions {
 const indexMilliseconds = 5_000;
 
 export function openCharts(options: ChartsOptions): Charts {
-  const kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);
-  const networks = allowedNetworks(options.networks);
-  const indexes = new Map<string, { readonly at: number; readonly versions: readonly IndexedVersion[] }>();
+  const fetcher = new ChartFetcher(options);
   let helm: Promise<HelmBinary> | undefined;
   const theHelm = () => {
     helm ??= findHelm(options.helm).catch((error: unknown) => {
@@ -50,64 +48,6 @@ export function openCharts(options: ChartsOptions): Charts {
     });
     return helm;
   };
-
-  async function sourceOf({ spec }: Operator, context: WorkContext): Promise<Source> {
-    const { credentialsSecret, caBundle } = spec.chart;
-    return {
-      credentials: credentialsSecret === undefined ? undefined : await credentialsIn(options, spec.chart),
-      authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
-      signal: context.signal,
-      networks,
-    };
-  }
-
-  async function indexOf(operator: Operator, context: WorkContext): Promise<readonly IndexedVersion[]> {
-    const repository = operator.spec.chart.repository ?? '';
-    const chart = operator.spec.chart.name ?? operator.metadata.name;
-    const versions = await versionsInRepository(repository, chart, await sourceOf(operator, context));
-    for (const [key, { at }] of indexes) if (performance.now() - at > indexMilliseconds) indexes.delete(key);
-    indexes.set(indexKey(operator), { at: performance.now(), versions });
-    return versions;
-  }
-
-  async function indexed(operator: Operator, version: string, context: WorkContext): Promise<IndexedVersion> {
-    const known = indexes.get(indexKey(operator));
-    const isFresh = known !== undefined && performance.now() - known.at <= indexMilliseconds;
-    const found = isFresh ? findVersion(known.versions, version) : undefined;
-    const entry = found ?? findVersion(await indexOf(operator, context), version);
-    if (entry === undefined) throw noSuchVersion(operator, version);
-    return entry;
-  }
-
-  async function bytesOf(operator: Operator, version: string, context: WorkContext): Promise<Chart | Buffer> {
-    const { chart } = operator.spec;
-    if (chart.path !== undefined) return readFromFolder(options.folder, chart.path);
-    const source = await sourceOf(operator, context);
-    if (chart.oci !== undefined) {
-      const address = chart.oci;
-      const known = (digest: string) => kept.get(operator, digest)?.bytes;
-      const fetched = await fetchFromRegistry(address, version, source, known).catch(
-        // Tags have a leading v or not.
-        (error: unknown) => {
-          if (!(error instanceof FleetError) || error.code !== 'chart/missing') throw error;
-          const other = version.startsWith('v') ? version.slice(1) : `v${version}`;
-          return fetchFromRegistry(address, other, source, known);
-        },
-      );
-      return kept.get(operator, fetched.digest) ?? fetched.bytes;
-    }
-    const entry = await indexed(operator, version, context);
-    const known = entry.digest === undefined ? undefined : kept.get(operator, entry.digest);
-    if (known !== undefined) return known;
-    const bytes = await fetchFromRepository(entry, chart.repository ?? '', source);
-    if (entry.digest !== undefined && digestOf(bytes) !== entry.digest) {
-      throw new FleetError(
-        'chart/digest',
-        `The chart ${version} does not have the digest in the index of its repository`,
-      );
-    }
-    return bytes;
-  }
 
   return {
     async versions(operator, context) {
@@ -118,13 +58,13 @@ export function openCharts(options: ChartsOptions): Charts {
       }
       const found: readonly { version: string; appVersion?: string; digest?: string }[] =
         chart.oci === undefined
-          ? (await indexOf(operator, context)).map(({ address: _, ...version }) => version)
-          : await versionsInRegistry(chart.oci, await sourceOf(operator, context));
+          ? (await fetcher.indexOf(operator, context)).map(({ address: _, ...version }) => version)
+          : await versionsInRegistry(chart.oci, await fetcher.sourceOf(operator, context));
       return [...found].sort((one, other) => compareVersions(other.version, one.version));
     },
 
     async fetch(operator, version, context) {
-      const got = await bytesOf(operator, version, context);
+      const got = await fetcher.bytesOf(operator, version, context);
       const chart = Buffer.isBuffer(got) ? await chartOf(got) : got;
       if (!sameVersion(chart.version, version)) {
         if (operator.spec.chart.path !== undefined) throw noSuchVersion(operator, version);
@@ -140,7 +80,7 @@ export function openCharts(options: ChartsOptions): Charts {
           `The chart ${version} has digest ${chart.digest}, want ${pinned.digest} from spec.versions`,
         );
       }
-      kept.put(operator, chart);
+      fetcher.kept.put(operator, chart);
       return chart;
     },
 
@@ -195,6 +135,79 @@ export function openCharts(options: ChartsOptions): Charts {
       };
     },
   };
+}
+
+/** Fetches the archives of charts: from a directory, a registry or a repository. */
+class ChartFetcher {
+  readonly kept: Kept;
+  readonly #options: ChartsOptions;
+  readonly #networks: AllowedNetworks;
+  readonly #indexes = new Map<string, { readonly at: number; readonly versions: readonly IndexedVersion[] }>();
+
+  constructor(options: ChartsOptions) {
+    this.#options = options;
+    this.kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);
+    this.#networks = allowedNetworks(options.networks);
+  }
+
+  async sourceOf({ spec }: Operator, context: WorkContext): Promise<Source> {
+    const { credentialsSecret, caBundle } = spec.chart;
+    return {
+      credentials: credentialsSecret === undefined ? undefined : await credentialsIn(this.#options, spec.chart),
+      authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
+      signal: context.signal,
+      networks: this.#networks,
+    };
+  }
+
+  async indexOf(operator: Operator, context: WorkContext): Promise<readonly IndexedVersion[]> {
+    const repository = operator.spec.chart.repository ?? '';
+    const chart = operator.spec.chart.name ?? operator.metadata.name;
+    const versions = await versionsInRepository(repository, chart, await this.sourceOf(operator, context));
+    for (const [key, { at }] of this.#indexes)
+      if (performance.now() - at > indexMilliseconds) this.#indexes.delete(key);
+    this.#indexes.set(indexKey(operator), { at: performance.now(), versions });
+    return versions;
+  }
+
+  async #indexed(operator: Operator, version: string, context: WorkContext): Promise<IndexedVersion> {
+    const known = this.#indexes.get(indexKey(operator));
+    const isFresh = known !== undefined && performance.now() - known.at <= indexMilliseconds;
+    const found = isFresh ? findVersion(known.versions, version) : undefined;
+    const entry = found ?? findVersion(await this.indexOf(operator, context), version);
+    if (entry === undefined) throw noSuchVersion(operator, version);
+    return entry;
+  }
+
+  async bytesOf(operator: Operator, version: string, context: WorkContext): Promise<Chart | Buffer> {
+    const { chart } = operator.spec;
+    if (chart.path !== undefined) return readFromFolder(this.#options.folder, chart.path);
+    const source = await this.sourceOf(operator, context);
+    if (chart.oci !== undefined) {
+      const address = chart.oci;
+      const known = (digest: string) => this.kept.get(operator, digest)?.bytes;
+      const fetched = await fetchFromRegistry(address, version, source, known).catch(
+        // Tags have a leading v or not.
+        (error: unknown) => {
+          if (!(error instanceof FleetError) || error.code !== 'chart/missing') throw error;
+          const other = version.startsWith('v') ? version.slice(1) : `v${version}`;
+          return fetchFromRegistry(address, other, source, known);
+        },
+      );
+      return this.kept.get(operator, fetched.digest) ?? fetched.bytes;
+    }
+    const entry = await this.#indexed(operator, version, context);
+    const known = entry.digest === undefined ? undefined : this.kept.get(operator, entry.digest);
+    if (known !== undefined) return known;
+    const bytes = await fetchFromRepository(entry, chart.repository ?? '', source);
+    if (entry.digest !== undefined && digestOf(bytes) !== entry.digest) {
+      throw new FleetError(
+        'chart/digest',
+        `The chart ${version} does not have the digest in the index of its repository`,
+      );
+    }
+    return bytes;
+  }
 }
 
 /**

@@ -82,12 +82,6 @@ export function openSwitcher({
     if (!left.some(({ isNeeded }) => isNeeded)) await stopOld();
   }
 
-  /** The first install or an in-place upgrade: there is no other side. */
-  async function alone(client: Client, old: Side | undefined, now: Side): Promise<void> {
-    if (old !== undefined) await removeStaleObjects(client, old, now);
-    await settleStorage(client, now.snapshot);
-  }
-
   /**
    * A side that was a whole release has objects that the other side uses: they are detached from the release first, and
    * kept.
@@ -139,24 +133,30 @@ export function openSwitcher({
     return undefined;
   }
 
-  /** The kept side runs only if the other one needs it. Returns the reason. */
-  async function kept(client: Client, side: Side, other: Side | undefined, held: readonly Left[]): Promise<string> {
-    const { version, namespace, manifests } = side.snapshot;
-    const names = held.map(({ name }) => name).join(', ');
-    if (held.some(({ isNeeded }) => isNeeded)) {
-      return `${version} keeps running in ${namespace}: it is the only converter of the stored objects of ${names}`;
-    }
-    const own = workloadsIn(manifests).filter((each) => other === undefined || find(other, side, each) === undefined);
-    await scale(client, own, namespace, 0);
-    return `${version} is kept at 0 replicas in ${namespace}: it is the only converter between the versions of ${names}`;
-  }
-
   return {
     switchOver: (connection, sides, context) =>
       onCluster(connection.cluster, sides.to.manifests, () => switchOver(connection, sides, context)),
     retire: (connection, side, staying, context) =>
       onCluster(connection.cluster, side.manifests, () => retire(connection, side, staying, context)),
   };
+}
+
+/** The first install or an in-place upgrade: there is no other side. */
+async function alone(client: Client, old: Side | undefined, now: Side): Promise<void> {
+  if (old !== undefined) await removeStaleObjects(client, old, now);
+  await settleStorage(client, now.snapshot);
+}
+
+/** The kept side runs only if the other one needs it. Returns the reason. */
+async function kept(client: Client, side: Side, other: Side | undefined, held: readonly Left[]): Promise<string> {
+  const { version, namespace, manifests } = side.snapshot;
+  const names = held.map(({ name }) => name).join(', ');
+  if (held.some(({ isNeeded }) => isNeeded)) {
+    return `${version} keeps running in ${namespace}: it is the only converter of the stored objects of ${names}`;
+  }
+  const own = workloadsIn(manifests).filter((each) => other === undefined || find(other, side, each) === undefined);
+  await scale(client, own, namespace, 0);
+  return `${version} is kept at 0 replicas in ${namespace}: it is the only converter between the versions of ${names}`;
 }
 
 const keyOf = (

@@ -196,11 +196,11 @@ export function teamTests(running: () => RunningPlatform): void {
         const waits = { status: 'False', reason: 'WaitingForOwnedResources' } as const;
         const { status } = await whenCondition(client, shop, waits);
         expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(
-          '1 resource still belongs to it (Service last/web)',
+          '1 resource is still owned (Service last/web)',
         );
         const waiting = await whenCondition(client, owner, waits);
         expect(waiting.status?.conditions?.[0]?.message).toContain(
-          '2 resources still belong to it (Application last/shop, Service last/web)',
+          '2 resources are still owned (Application last/shop, Service last/web)',
         );
         expect(waiting.metadata.finalizers).toContain(OWNED_RESOURCES_FINALIZER);
         expect(await isGone(client, resourceOf('Service'), web)).toBe(false);
@@ -215,7 +215,7 @@ export function teamTests(running: () => RunningPlatform): void {
       });
     });
 
-    describe('requirement 000, RBAC Model, tried by its people', () => {
+    describe('docs/requirements.md, 000 RBAC Model, as its members', () => {
       const namespace = 'people';
       const developers = { member: { user: 'mia' }, 'one of a group': { user: 'gus', groups: ['people-team'] } };
       const all = ['create', 'get', 'list', 'watch', 'update', 'patch', 'delete', 'deletecollection'] as const;
