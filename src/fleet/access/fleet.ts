@@ -6,7 +6,14 @@
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type Client, type Clock, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
 import { ConnectionBudget, clientUntil } from '../../runtime/internal.ts';
-import { type ClusterConnection, type Fleet, FleetError, type Purpose, type WorkContext } from '../contract.ts';
+import {
+  type ClusterConnection,
+  type Fleet,
+  FleetError,
+  type Purpose,
+  type Snapshot,
+  type WorkContext,
+} from '../contract.ts';
 import type { SealingKeys } from '../seal/index.ts';
 import { grantObserver, installerAccount, OBSERVER, prepareInstaller, prepareObserver } from './accounts.ts';
 import { outlineOf } from './installer-rights.ts';
