@@ -1,4 +1,4 @@
-/** What an API server serves: which kinds there are, and by which plural each is asked for. */
+/** Discovery: the kinds that an API server serves, with their plurals. */
 
 import type { Resource } from '../objects/object.ts';
 import type { Client } from './client.ts';
@@ -34,7 +34,7 @@ interface ResourceList {
   resources?: { name: string; kind: string; namespaced?: boolean; verbs?: string[] }[];
 }
 
-/** Asks for everything, one request a group version. Rejects where not even the list of groups can be had. */
+/** `discover` lists all resources, with one request per group version. It rejects if the list of groups cannot be read. */
 export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
   const groups = await groupVersionsOf(client, options);
   const failed: string[] = [];

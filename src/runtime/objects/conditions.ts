@@ -78,9 +78,9 @@ export function removeCondition(current: readonly Condition[] | undefined, type:
 export interface SummaryOptions {
   /** The type of the summary. */
   type?: string;
-  /** The conditions it sums up, most important first. One that is missing is unknown. */
+  /** The summarized conditions, most important first. A missing one counts as unknown. */
   of: readonly string[];
-  /** Those of them that are bad when True (`Stalled`, `Degraded`). One that is missing is fine. */
+  /** Summarized conditions that are bad when True (`Stalled`, `Degraded`). A missing one is fine. */
   badWhenTrue?: readonly string[];
   /** The reason if every condition is good. */
   reason?: string;
@@ -88,8 +88,8 @@ export interface SummaryOptions {
 }
 
 /**
- * One condition for several: False where one is bad, else Unknown where one is not known, else True. Reason and message
- * are those of the first that decides. One that speaks of an older generation is not known yet.
+ * `summarize` derives one condition from several: False if one is bad, else Unknown if one is unknown, else True. Reason and message
+ * are those of the first decisive one. A condition of an older generation counts as unknown.
  */
 export function summarize(conditions: readonly Condition[] | undefined, options: SummaryOptions): DesiredCondition {
   const { type = 'Ready', of, badWhenTrue = [], reason = 'ResourceReady', observedGeneration } = options;

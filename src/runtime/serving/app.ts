@@ -23,10 +23,10 @@ interface AppOptions {
   readonly log: Logger;
 }
 
-/** Of one part of it. */
+/** The limit of one path parameter. */
 const mostAddressCharacters = 32 * 1024;
 
-/** `fastify` is handed in: who only calls API servers need not load it. */
+/** `fastify` is passed in, so that programs that only call API servers do not load it. */
 type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
 
 export interface MadeApp {
@@ -41,7 +41,7 @@ export interface MadeApp {
 export interface Served {
   readonly url: string;
   readonly port: number;
-  /** Finishes what is in flight, and cuts off whoever is left after `limitMilliseconds` (10 s). */
+  /** Finishes the requests in flight, and closes the remaining connections after `limitMilliseconds` (default 10 s). */
   stop(options?: { limitMilliseconds?: number }): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
     bodyLimit: options.mostBytes,
     exposeHeadRoutes: false,
     requestIdHeader: false,
-    // Whoever is connected already is answered.
+    // Clients that are connected already still get answers.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // What is too long or cannot be read is answered like all that is wrong; the headers bound what there is of it.
@@ -73,7 +73,7 @@ export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
   app.addHook('onSend', async (_request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
-    // Else the connection would be kept, and waited for.
+    // Otherwise the connection would be kept alive and delay the shutdown.
     if (draining) reply.header('connection', 'close');
   });
   answerProblems(app, options);

@@ -1,11 +1,11 @@
-/** The socket of a server of ours: bounded in connections, time and headers, with a certificate that turns while it runs. */
+/** The socket of a server: bounded in connections, time and headers, with a certificate that is replaced while it runs. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { CertificateSource } from '../certificates/index.ts';
 
 export interface ListenerLimits {
-  /** Whoever takes longer to send the headers, or the whole request, is cut off. */
+  /** The time limits for sending the headers and the whole request; after them the connection is closed. */
   readonly headersMilliseconds: number;
   readonly requestMilliseconds: number;
   readonly keepAliveMilliseconds: number;
@@ -23,9 +23,9 @@ export type ServingCertificate = Pick<CertificateSource, 'current' | 'subscribe'
 
 export interface Listener {
   readonly server: Server;
-  /** Cuts off whoever is left, those too that have not yet said a word. */
+  /** Closes all remaining connections, including those without a request yet. */
   cutOff(): void;
-  /** No longer follows the certificate. */
+  /** Stops following the certificate. */
   end(): void;
 }
 
@@ -68,9 +68,9 @@ function secure(answer: RequestListener, tls: ServingCertificate, options: Serve
     { ...options, ...context(), ALPNProtocols: ['http/1.1'], handshakeTimeout: options.headersTimeout },
     answer,
   );
-  // Who breaks off a handshake or speaks no TLS is their own problem.
+  // A client that aborts its handshake or speaks no TLS is simply disconnected.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   const end = tls.subscribe(() => server.setSecureContext(context()));
-  // The same to all who use it here: a server of HTTP that happens to be encrypted.
+  // An HTTPS server has the same interface for its users here.
   return { server: server as unknown as Server, end };
 }

@@ -1,10 +1,10 @@
 /**
- * HTTP/1.1 for what an API server sends to a webhook, and nothing else: a POST of JSON whose length it says, over a connection that
- * is used again. To answer such a request takes Node's HTTP longer than most reviews take to judge.
+ * A fast path for the requests that an API server sends to a webhook: a POST of JSON with a Content-Length, over a kept-alive
+ * connection. Node's HTTP server takes longer to answer such a request than most reviews take to evaluate
+ * (docs/decisions/0018-reviews-without-nodes-http.md).
  *
- * Nothing of HTTP is done by halves here: whatever differs in anything from that one form (another method, any header that is not
- * known to be harmless, a body in chunks, a long body, one that does not come soon) is handed over to Node with every byte as it
- * came, and the rest of its connection with it.
+ * HTTP is not implemented partially here: any request that differs from that form (another method, a header that is not known to be
+ * harmless, a chunked, long or slow body) is handed over to Node with every byte as received, and so is the rest of its connection.
  */
 import { STATUS_CODES } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -12,16 +12,16 @@ import type { TLSSocket } from 'node:tls';
 export interface PostAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of JSON. */
+  /** A JSON document. */
   readonly body: string;
 }
 
-/** `target` is a path with its query. Undefined where Node's HTTP shall answer. */
+/** Answers a POST; `target` is the path with its query. Returns undefined to let Node's HTTP server answer. */
 export type AnswerPost = (target: string, body: string) => PostAnswer | Promise<PostAnswer> | undefined;
 
 interface PostOptions {
   readonly answer: AnswerPost;
-  /** Takes a connection over, with what is still to be read put back in front. */
+  /** Takes over a connection, whose unread bytes were put back. */
   readonly handOver: (socket: TLSSocket) => void;
   readonly draining: () => boolean;
   readonly keepAliveMilliseconds: number;
@@ -29,15 +29,15 @@ interface PostOptions {
 
 export interface Posts {
   take(socket: TLSSocket): void;
-  /** Ends connections that wait for nothing; the others end with their answer, because it is draining. */
+  /** Ends idle connections; the others end with their answer, because the server is draining. */
   endIdle(): void;
   stop(): void;
 }
 
-/** Longer ones are worth Node's care: it does not hold what nobody has room for. */
+/** Longer bodies are left to Node, which applies backpressure. */
 const longestBody = 64 * 1024;
 const longestHead = 8 * 1024;
-/** Who takes longer to send a request is watched by Node from then on. */
+/** A client that takes longer to send a request is handed over to Node, which enforces its timeouts. */
 const patienceMilliseconds = 1_000;
 
 export function answerPosts(options: PostOptions): Posts {
@@ -63,7 +63,7 @@ export function answerPosts(options: PostOptions): Posts {
 
 interface Head {
   readonly target: string;
-  /** Of the head with the empty line after it. */
+  /** The length of the head, with the empty line after it. */
   readonly bytes: number;
   readonly bodyBytes: number;
 }
@@ -72,12 +72,12 @@ class Connection {
   readonly #socket: TLSSocket;
   readonly #options: PostOptions;
   readonly #forget: () => void;
-  /** What has come and is not answered yet. */
+  /** Received bytes that are not answered yet. */
   #chunks: Buffer[] = [];
   #bytes = 0;
   #since = 0;
   #head: Head | undefined;
-  /** An API server sends the same again and again. */
+  /** The last head, kept because an API server repeats it. */
   #lastText = '';
   #lastHead: Head | undefined;
   #answering = false;
@@ -99,7 +99,7 @@ class Connection {
     if (!this.#answering && this.#bytes === 0) this.#socket.end();
   }
 
-  /** Where a request has been on its way since before `since`. */
+  /** Hands the connection over if its request started before `since`. */
   giveUp(since: number): void {
     if (!this.#answering && this.#bytes > 0 && this.#since < since) this.#handOver();
   }
@@ -108,7 +108,7 @@ class Connection {
     if (this.#bytes === 0) this.#since = performance.now();
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    // One at a time: a client that sends the next before the answer waits for it.
+    // One request at a time: a client that pipelines the next one waits for the answer.
     if (!this.#answering) this.#next();
     else {
       this.#paused = true;
@@ -125,7 +125,7 @@ class Connection {
     this.#socket.destroy();
   };
 
-  /** Answers the request that has come, if all of it has. */
+  /** Answers the current request once all of it was received. */
   #next(): void {
     this.#head ??= this.#readHead();
     if (this.#head === undefined || this.#bytes < this.#head.bytes + this.#head.bodyBytes) return;
@@ -145,7 +145,7 @@ class Connection {
     else this.#send(answer);
   }
 
-  /** Whatever goes wrong, it is this client's alone. */
+  /** An error affects only the connection of this client. */
   #answerTo(target: string, body: string): ReturnType<AnswerPost> {
     try {
       return this.#options.answer(target, body);
@@ -187,7 +187,7 @@ class Connection {
       this.#socket.end(text);
       return;
     }
-    // Whoever does not take their answers is not asked for more: those would pile up here.
+    // A client that does not read its answers must not send more: answers would pile up here.
     if (this.#socket.write(text)) this.#answered();
     else this.#socket.once('drain', this.#answered);
   }
@@ -195,7 +195,7 @@ class Connection {
   readonly #answered = (): void => {
     this.#answering = this.#bytes > 0;
     this.#readOn();
-    // Not from here: many requests in one piece would nest as deep.
+    // Deferred, because many requests in one chunk would otherwise recurse as deep.
     if (this.#answering) setImmediate(this.#goOn);
   };
 
@@ -228,7 +228,7 @@ class Connection {
   }
 }
 
-/** Headers that say nothing which changes how a request is to be read or answered. */
+/** Headers that do not change how a request is read or answered. */
 const harmless: ReadonlySet<string> = new Set([
   'host',
   'user-agent',
@@ -239,7 +239,7 @@ const harmless: ReadonlySet<string> = new Set([
   'baggage',
 ]);
 
-/** Undefined for whatever is not exactly the form that is known. */
+/** Returns undefined for every head that is not exactly in the known form. */
 function readHead(text: string): Head | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const target = /^POST (\/[\x21-\x7e]*) HTTP\/1\.1$/.exec(first)?.[1];
@@ -266,7 +266,7 @@ function isKnown(name: string, value: string): boolean {
 let dateText = '';
 let dateUntil = 0;
 
-/** It changes once a second. */
+/** The Date header, formatted once a second. */
 function dateNow(): string {
   const now = Date.now();
   if (now >= dateUntil) {

@@ -1,11 +1,11 @@
-/** An answer that says no: problem details (RFC 9457), with a code for programs and a sentence for people. */
+/** An error response: problem details (RFC 9457), with a code for programs and a sentence for people. */
 import { STATUS_CODES } from 'node:http';
 
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What else the answer says. */
+  /** Further fields of the response. */
   readonly more: Readonly<Record<string, unknown>>;
 
   constructor(

@@ -1,4 +1,4 @@
-/** How long to wait before the next try: per key, growing; and overall, so that many failing keys do not add up to a storm. */
+/** Backoff: growing per key, and limited over all keys, so that many failing keys do not cause a retry storm. */
 
 export interface BackoffOptions {
   /** The wait after the first failure. */
@@ -17,7 +17,7 @@ export class KeyBackoff {
     this.#maximum = maximumMilliseconds;
   }
 
-  /** Counts one more failure and says how long to wait for it. */
+  /** Counts one more failure and returns the wait before the retry. */
   next(key: string): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
@@ -54,14 +54,14 @@ export class TokenBucket {
     this.#at = monotonic();
   }
 
-  /** Takes one token; returns the milliseconds until it is there. */
+  /** Takes one token; returns the milliseconds until it is available. */
   reserve(): number {
     this.#refill();
     this.#tokens -= 1;
     return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perMillisecond;
   }
 
-  /** Takes one token only if it is there. */
+  /** Takes one token only if it is available. */
   tryTake(): boolean {
     this.#refill();
     if (this.#tokens < 1) return false;
