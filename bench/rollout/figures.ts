@@ -1,4 +1,4 @@
-/** What was measured, beside what requirement 002 asks for. */
+/** What was measured, beside what docs/requirements.md, 002 asks for. */
 
 export interface Figure {
   /** The table of the requirement that it is in. */

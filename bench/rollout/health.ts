@@ -22,7 +22,7 @@ const customResources = 500;
 /** On each cluster. */
 const looks = 20;
 
-/** Milliseconds at p50, p95 and p99 (requirement 002, Health Check Performance). */
+/** Milliseconds at p50, p95 and p99 (docs/requirements.md, 002, Health Check Performance). */
 const targets = {
   pods: { what: 'pod health check', bounds: [100, 300, 500] },
   webhook: { what: 'webhook health check', bounds: [200, 500, 1000] },

@@ -1,5 +1,5 @@
 /**
- * Operators rolled out over many clusters: every figure of the performance tables of requirement 002 beside its target, and direct beside
+ * Operators rolled out over many clusters: every figure of the performance tables of docs/requirements.md, 002 beside its target, and direct beside
  * `helm install` run by hand. Clusters are real API servers, Helm is the real one; nodes and pods are played. For 500 operators on 100
  * clusters the API servers are simulated, and the scheduler, its caches, its connections and its writes are real.
  *

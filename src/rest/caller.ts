@@ -1,4 +1,4 @@
-/** Who calls, and what they may do here (requirement 002, Authorization). The groups are those that the roles in manifests/rbac are bound to. */
+/** Who calls, and what they may do here (docs/requirements.md, 002, Authorization). The groups are those that the roles in manifests/rbac are bound to. */
 import { type Environment, environments } from '../api/index.ts';
 
 export const roles = ['Admin', 'Operator', 'Viewer', 'EnvironmentOwner'] as const;

@@ -1,5 +1,5 @@
 /**
- * How often a user may call (requirement 002, Rate Limiting): so many requests within any minute. Each replica lets its share
+ * How often a user may call (docs/requirements.md, 002, Rate Limiting): so many requests within any minute. Each replica lets its share
  * through, so that all together let through what is listed, whichever of them a request reaches.
  */
 import type { Clock } from '../runtime/index.ts';

@@ -1,5 +1,5 @@
 /**
- * The REST API of requirement 002. It keeps nothing: every object is Kubernetes', and every request is made there as who made it here,
+ * The REST API of docs/requirements.md, 002. It keeps nothing: every object is Kubernetes', and every request is made there as who made it here,
  * so that any number of replicas serve.
  */
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';

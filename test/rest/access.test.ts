@@ -1,4 +1,4 @@
-/** Who may do what: the table of requirement 002, in the façade and in the RBAC of Kubernetes alike, and who is not believed at all. */
+/** Who may do what: the table of docs/requirements.md, 002, in the façade and in the RBAC of Kubernetes alike, and who is not believed at all. */
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { generateKeyPair } from 'jose';

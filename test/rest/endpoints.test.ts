@@ -1,4 +1,4 @@
-/** Every endpoint of requirement 002 on a real API server, with what it answers when all is well and when it is not. */
+/** Every endpoint of docs/requirements.md, 002 on a real API server, with what it answers when all is well and when it is not. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   API_VERSION,

@@ -1,4 +1,4 @@
-/** What is told of requests that do something: by the names of requirement 002, in the trace of the caller. */
+/** What is told of requests that do something: by the names of docs/requirements.md, 002, in the trace of the caller. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, TRACEPARENT_ANNOTATION } from '../../src/api/index.ts';
 import type { Tracer } from '../../src/runtime/index.ts';

@@ -1,4 +1,4 @@
-/** Approvals: what waits, and what somebody with the right to has decided (requirement 002, FR-OP-007). */
+/** Approvals: what waits, and what somebody with the right to has decided (docs/requirements.md, 002 FR-OP-007). */
 import { type Approval, approval, approvalOutcome } from '../../api/index.ts';
 import { Problem } from '../../runtime/internal.ts';
 import { find, page, shown, update } from '../objects.ts';

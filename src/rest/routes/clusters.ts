@@ -1,4 +1,4 @@
-/** Clusters: registered with a kubeconfig that is sealed at once and never comes back (requirement 002, FR-OP-002). */
+/** Clusters: registered with a kubeconfig that is sealed at once and never comes back (docs/requirements.md, 002 FR-OP-002). */
 import { randomBytes } from 'node:crypto';
 import { type Cluster, cluster } from '../../api/index.ts';
 import {

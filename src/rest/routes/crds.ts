@@ -1,5 +1,5 @@
 /**
- * Custom resource definitions: every version that is known, what is on which cluster, and what a change would break (requirement 002,
+ * Custom resource definitions: every version that is known, what is on which cluster, and what a change would break (docs/requirements.md, 002,
  * FR-OP-004). Those of a chart are known by themselves; one that comes from elsewhere can be registered.
  */
 import {

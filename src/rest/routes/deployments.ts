@@ -1,4 +1,4 @@
-/** Deployments: begun, followed, paused, promoted, aborted and taken back (requirement 002, FR-OP-003 and FR-OP-006). */
+/** Deployments: begun, followed, paused, promoted, aborted and taken back (docs/requirements.md, 002 FR-OP-003 and FR-OP-006). */
 import { randomBytes } from 'node:crypto';
 import { type OperatorDeployment, operatorDeployment, rolloutPhases, TRACEPARENT_ANNOTATION } from '../../api/index.ts';
 import { Problem } from '../../runtime/internal.ts';

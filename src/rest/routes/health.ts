@@ -1,4 +1,4 @@
-/** How operators and clusters fare, in the shape of requirement 002 (Health Monitoring). Read from what the last round has found. */
+/** How operators and clusters fare, in the shape of docs/requirements.md, 002 (Health Monitoring). Read from what the last round has found. */
 import {
   CLUSTER_LABEL,
   type Cluster,

@@ -1,4 +1,4 @@
-/** Operators: registered, listed, and how they fare on their clusters (requirement 002, FR-OP-001 and FR-OP-005). */
+/** Operators: registered, listed, and how they fare on their clusters (docs/requirements.md, 002 FR-OP-001 and FR-OP-005). */
 import { API_VERSION, type Operator, operator, sameVersion } from '../../api/index.ts';
 import { type Charts, FleetError } from '../../fleet/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';

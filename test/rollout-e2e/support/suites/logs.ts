@@ -1,4 +1,4 @@
-/** What the log says of rollouts: each line can be joined with the trace, the operator, the cluster and who asked (requirement 002, logging). */
+/** What the log says of rollouts: each line can be joined with the trace, the operator, the cluster and who asked (docs/requirements.md, 002 Logging). */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { parseTraceparent } from '../../../../src/runtime/internal.ts';

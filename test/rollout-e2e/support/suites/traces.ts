@@ -1,4 +1,4 @@
-/** What a collector is told of rollouts: each is one trace, nested as requirement 002 draws it, and it goes on into the API servers. */
+/** What a collector is told of rollouts: each is one trace, nested as docs/requirements.md, 002 draws it, and it goes on into the API servers. */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { parseTraceparent } from '../../../../src/runtime/internal.ts';
