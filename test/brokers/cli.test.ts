@@ -102,7 +102,7 @@ test('killed again and again while it works, it does everything once and in orde
       const [generation, phase] = index % 3 === 0 ? [3, 'deleted'] : [2, 'ready'];
       await broker.whileRunning(platform.untilPhase(`${uid}/${generation}/0`, phase));
     }
-    // On a machine that stands still for a while it loses its lease, and begins anew: then it knows its records a moment later.
+    // On a machine that stands still for a while it loses its lease, and begins again: then it knows its records a moment later.
     const inLedger = async () => {
       const { body } = await platform.get(`${broker.url}/v1/ledger`);
       const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];

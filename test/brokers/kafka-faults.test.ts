@@ -105,7 +105,7 @@ test('Kafka and broker are killed while topics are made, changed and deleted', a
     const [generation, phase] = index % 2 === 0 ? [3, 'deleted'] : [2, 'ready'];
     await broker.whileRunning(platform.untilPhase(`${uid}/${generation}/0`, phase));
   }
-  // One that lost the right to write begins anew, and knows its records a moment later.
+  // One that lost the right to write begins again, and knows its records a moment later.
   const inLedger = async () => {
     const { body } = await platform.get(`${url}/v1/ledger`);
     const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];

@@ -34,13 +34,13 @@ const record = (uid: string, deploymentId: string) => ({ version: 1, uid, deploy
 
 test('nobody hears of a record before it is written: Kafka may be away, and the next one would know nothing of it', async () => {
   const uid = randomUUID();
-  const told: string[] = [];
-  const unsubscribe = log.records.subscribe((each) => told.push(each));
+  const reported: string[] = [];
+  const unsubscribe = log.records.subscribe((each) => reported.push(each));
   const putting = log.records.put(record(uid, '1'), undefined);
-  expect([log.records.known(uid), told.filter((each) => each === uid)]).toEqual([undefined, []]);
+  expect([log.records.known(uid), reported.filter((each) => each === uid)]).toEqual([undefined, []]);
   const stored = await putting;
   expect(stored?.record.deploymentId).toBe('1');
-  expect([log.records.known(uid), told.filter((each) => each === uid)]).toEqual([stored, [uid]]);
+  expect([log.records.known(uid), reported.filter((each) => each === uid)]).toEqual([stored, [uid]]);
 
   const dropping = log.records.drop(uid, stored?.version ?? '');
   expect(log.records.known(uid)).toEqual(stored);
@@ -62,7 +62,7 @@ test('who takes over knows all that was written and nothing else, however many w
   const broker = uniqueName('takeover');
   const [first, unwritten, second] = [randomUUID(), randomUUID(), randomUUID()];
   const write = (uid: string) => leadOnce(broker, ({ records }) => records.put(record(uid, '1'), undefined));
-  // Kafka may still be busy with the transaction before; then it is begun anew.
+  // Kafka may still be busy with the transaction before; then it is begun again.
   await eventually(() => write(first));
   await eventually(() => beCutOff(broker, unwritten));
   await eventually(() => write(second));

@@ -80,7 +80,7 @@ test('what another broker made is removed by one that never deployed it', async 
   expect(await admin.exists(topic.name)).toBe(false);
 });
 
-test('what another broker made elsewhere is neither called gone nor made anew', async () => {
+test('what another broker made elsewhere is neither called gone nor created again', async () => {
   const topic = sketch();
   const elsewhere = [uniqueName('elsewhere')];
   const unseen = { class: 'permanent', code: 'former-unseen' };

@@ -147,7 +147,7 @@ describe('from request to report', () => {
     expect(report.outputs).toMatchObject({ namespace, secretName: secret.name });
   });
 
-  test('a connection of what is used becomes environment variables, and another one starts it anew', async () => {
+  test('a connection of what is used becomes environment variables, and another one starts it again', async () => {
     const service = sketch('Service', { image });
     const bound = async (password: string) => [
       {
@@ -363,8 +363,8 @@ describe('drift', () => {
     await client.patch(deployments, key, { type: 'merge', body });
     const drifted = await platform.untilPhase(idOf(service), 'drifted');
     expect(drifted.message).toContain(`Deployment/${namespace}/${service.name} was changed`);
-    const told = platform.reportsOf(service.uid).filter((each) => each.sequence > sequence);
-    expect(told.map(({ phase }) => phase)).toEqual(['drifted']);
+    const reported = platform.reportsOf(service.uid).filter((each) => each.sequence > sequence);
+    expect(reported.map(({ phase }) => phase)).toEqual(['drifted']);
 
     const repaired = { ...service, attempt: 1 };
     await deploy(repaired);
@@ -410,7 +410,7 @@ describe('a broker that ends anywhere', () => {
     expect(body.ledger).toHaveLength(1);
   });
 
-  test('what something has cost is told once it is gone, before that is said, and not again', async () => {
+  test('what something has cost is reported once it is gone, before that is said, and not again', async () => {
     const database = sketch('Database', {});
     await deploy(database);
     const costsOf = (uid: string) =>
@@ -435,7 +435,7 @@ describe('a broker that ends anywhere', () => {
         : [],
     );
     expect(about.slice(about.indexOf('final'))).toEqual(['final', 'deleted']);
-    // Others are told of again meanwhile, by this instance and by the next.
+    // Others are reported again meanwhile, by this instance and by the next.
     const other = sketch('Database', {});
     await deploy(other);
     await eventually(() => costsOf(other.uid).length > 1);

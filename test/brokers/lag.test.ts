@@ -48,7 +48,7 @@ test('credentials that were just made are reported, and not those before them', 
   const { cookie = '' } = await broker.platform.keys.decrypt(credentials.jwe);
   expect(Buffer.from(cookie).toString('base64')).toBe(stored?.data?.cookie);
 
-  // Nor is anything made anew from what was there before.
+  // Nor is anything made again from what was there before.
   const again = await broker.ask({ ...secret, attempt: 2 }, 'ready', { labels });
   expect(again.credentials?.revision).toBe(credentials.revision);
 });
@@ -79,7 +79,7 @@ test('a deployment is not ready because the one before it was', async () => {
     }
     return platform.reportsOf(service.uid).some(({ phase }) => phase === 'failed');
   });
-  const told = platform.reportsOf(service.uid).filter(({ deploymentId }) => deploymentId === idOf(more));
-  expect(told.map(({ phase }) => phase)).not.toContain('ready');
-  expect(told.at(-1)?.error).toMatchObject({ class: 'quota', code: 'quota-exceeded' });
+  const reported = platform.reportsOf(service.uid).filter(({ deploymentId }) => deploymentId === idOf(more));
+  expect(reported.map(({ phase }) => phase)).not.toContain('ready');
+  expect(reported.at(-1)?.error).toMatchObject({ class: 'quota', code: 'quota-exceeded' });
 });

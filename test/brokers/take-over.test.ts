@@ -90,7 +90,7 @@ describe('what another broker made', () => {
     expect(await madeFor(client, secret.uid)).toEqual([]);
   });
 
-  test('is not called gone, nor made anew, where nothing is to be seen of it', async () => {
+  test('is not called gone, nor created again, where nothing is to be seen of it', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
     const elsewhere = { formerBrokers: [uniqueName('elsewhere')] };
     const unseen = { class: 'permanent', code: 'former-unseen' };

@@ -67,7 +67,7 @@ describe('a request', () => {
     ]);
     expect(outcomes).toEqual(['acknowledged', 'refused', 'acknowledged', 'refused', 'acknowledged']);
     expect(channel.available(address(topic))).toBe(true);
-    // Sequence numbers begin anew after a refusal, and nothing is taken for a repetition. What went with it may be there twice.
+    // Sequence numbers begin again after a refusal, and nothing is taken for a repetition. What went with it may be there twice.
     await channel.send(good[3], address(topic));
     const ids = () => read(topic, good.length).then((all) => all.map(({ value }) => JSON.parse(String(value)).id));
     await expect.poll(async () => [...new Set(await ids())].sort()).toEqual(good.map(({ id }) => id).sort());

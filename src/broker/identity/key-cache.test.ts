@@ -127,7 +127,7 @@ test('where they could not be fetched, only one waits while it is tried again', 
   expect(await first).toBe('keys-unavailable');
 });
 
-test('a key that was taken back is not believed once they are fetched anew', async () => {
+test('a key that was taken back is not believed once they are fetched again', async () => {
   const { clock, state, find } = server();
   await find('a');
   state.keys = ['b'];

@@ -48,13 +48,13 @@ function claimed(record: DeploymentRecord | undefined, event: RequestEvent, now 
   return made.record;
 }
 
-test('what another broker has taken over is neither done nor told nor charged for any more', () => {
+test('what another broker has taken over is neither done nor reported nor charged for any more', () => {
   const record = { ...claimed(undefined, requested(1)), notes: { made: '{}' } };
   const meter = { month: '2026-01', settledMicros: 0, since: Date.parse('2026-01-01T00:00:00Z'), microsPerHour: 5 };
   const over = handedOver({ ...record, meter }, 'u-1/1/1', Date.parse('2026-01-01T02:00:00Z'));
   expect(over).toMatchObject({ state: 'deleted', notes: {}, meter: { settledMicros: 10, microsPerHour: 0 } });
   expect(isUnreported(over)).toBe(false);
-  // What it has cost here up to then is still to be told, once.
+  // What it has cost here up to then is still to be reported, once.
   expect(unbilledMeter(over)).toEqual(over.meter);
   expect(unbilledMeter(markBilled(over, over.meter ?? meter))).toBeUndefined();
   expect(handedOver(over, 'u-1/1/2', Date.parse('2026-01-01T09:00:00Z')).meter).toEqual(over.meter);
@@ -64,23 +64,27 @@ test('what another broker has taken over is neither done nor told nor charged fo
   expect(claim(over, requested(1, 2), moment()).outcome).toBe('accepted');
 });
 
-test('what is gone is told once what it cost, and again should it have come back in between', () => {
+test('what is gone is reported once what it cost, and again should it have come back in between', () => {
   const at = (time: string) => Date.parse(`2026-01-${time}Z`);
   const meter = settleMeter(undefined, 1_000_000, at('10T10:05:00'));
   const there: DeploymentRecord = { ...claimed(undefined, requested(1)), state: 'done', meter };
   expect(unbilledMeter(there)).toBeUndefined();
   const gone: DeploymentRecord = { ...there, state: 'deleted', meter: settleMeter(meter, 0, at('10T10:35:00')) };
-  const told = unbilledMeter(gone);
-  if (told === undefined) throw new Error('nothing is to be told');
-  expect(finalAmounts(told)).toEqual([{ month: '2026-01', amount: '0.5', asOf: '2026-01-10T10:35:00.000Z' }]);
-  const billed = markBilled(gone, told);
+  const reported = unbilledMeter(gone);
+  if (reported === undefined) throw new Error('nothing is to be reported');
+  expect(finalAmounts(reported)).toEqual([{ month: '2026-01', amount: '0.5', asOf: '2026-01-10T10:35:00.000Z' }]);
+  const billed = markBilled(gone, reported);
   expect(unbilledMeter(billed)).toBeUndefined();
   // As a restart finds it, and whoever asks about it.
   expect(
     unbilledMeter(queried(JSON.parse(JSON.stringify(billed)), requested(1, 0, 'Query'), moment())),
   ).toBeUndefined();
 
-  const back: DeploymentRecord = { ...billed, state: 'done', meter: settleMeter(told, 1_000_000, at('12T00:00:00')) };
+  const back: DeploymentRecord = {
+    ...billed,
+    state: 'done',
+    meter: settleMeter(reported, 1_000_000, at('12T00:00:00')),
+  };
   const again: DeploymentRecord = { ...back, state: 'deleted', meter: settleMeter(back.meter, 0, at('12T01:00:00')) };
   expect(finalAmounts(unbilledMeter(again) ?? meter).map(({ amount }) => amount)).toEqual(['1.5']);
 });
@@ -156,11 +160,11 @@ test('the sequence rises with every report, through claims, questions and clocks
           record = applyObservation(record, { state: 'done', report: { phase: 'ready', message } }, moment(now));
         else if (what === 'ask') record = queried(record, requested(generation, 0, 'Query'), moment(now));
         else record = acknowledge(record, record.sequence);
-        const told =
+        const reported =
           JSON.stringify([previous.report, previous.deploymentId]) !==
           JSON.stringify([record.report, record.deploymentId]);
         expect(record.sequence).toBeGreaterThanOrEqual(previous.sequence);
-        if (told || what === 'ask') expect(record.sequence).toBeGreaterThan(previous.sequence);
+        if (reported || what === 'ask') expect(record.sequence).toBeGreaterThan(previous.sequence);
         if (what === 'acknowledge') expect(isUnreported(record)).toBe(false);
       }
     }),

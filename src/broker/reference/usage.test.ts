@@ -13,14 +13,14 @@ test('a change of size changes only the hours after it', () => {
   ]);
 });
 
-test('a month that ends is told whole, and the next begins at nothing', () => {
+test('a month that ends is reported whole, and the next begins at nothing', () => {
   const meter = settleMeter(undefined, dime, at('2026-01-31T20:00:00'));
-  const told = amounts(meter, at('2026-02-01T01:30:00'));
-  expect(told.map(({ month, amount }) => [month, amount])).toEqual([
+  const reported = amounts(meter, at('2026-02-01T01:30:00'));
+  expect(reported.map(({ month, amount }) => [month, amount])).toEqual([
     ['2026-01', '0.4'],
     ['2026-02', '0.15'],
   ]);
-  expect(amounts(settleMeter(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(told);
+  expect(amounts(settleMeter(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(reported);
 });
 
 test('a broker that was away for months tells each of them', () => {
@@ -33,7 +33,7 @@ test('a broker that was away for months tells each of them', () => {
   ]);
 });
 
-test('what goes in the first minutes of a month is told with both months', () => {
+test('what goes in the first minutes of a month is reported with both months', () => {
   const meter = settleMeter(settleMeter(undefined, 6 * dime, at('2026-01-31T23:00:00')), 0, at('2026-02-01T00:10:00'));
   expect(finalAmounts(meter)).toEqual([
     { month: '2026-01', amount: '0.6', asOf: '2026-02-01T00:00:00.000Z' },

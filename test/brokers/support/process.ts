@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const children = new Set<ChildProcess>();
 
 export interface BrokerProcess {
-  /** Where it serves now: one that lost its lease begins anew, at another port where it was not told which. */
+  /** Where it serves now: one that lost its lease begins again, at another port where it was not told which. */
   readonly url: string;
   /** `whileRunning` returns the result of a wait, or rejects at once if the broker exits first. */
   whileRunning<T>(wait: Promise<T>): Promise<T>;

@@ -222,7 +222,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
   const log = recorder(lines, { who: name });
   let running: { broker: RunningBroker; provider: Provider; close(): Promise<unknown> } | undefined;
   let port = 0;
-  /** One thing after the other: it may begin anew in the moment in which it is told to stop. */
+  /** One thing after the other: it may begin again in the moment in which it is told to stop. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = (act: () => Promise<void>): Promise<void> => {
     const acting = turn.catch(() => {}).then(act);
@@ -253,7 +253,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
     });
     running = { broker, provider, close };
     port = broker.port ?? 0;
-    // As `kidp broker` does: what has lost the right to work begins anew, where it can.
+    // As `kidp broker` does: what has lost the right to work begins again, where it can.
     broker.ended.catch(() => inTurn(async () => void (running?.broker === broker && (await anew())))).catch(() => {});
     await broker.ready();
   };

@@ -16,7 +16,7 @@ function watching() {
   const topics = new Map([['uid-1', 'events']]);
   const present = new Map([['events', topic('1')]]);
   const kafka = { isAway: false };
-  const told: string[] = [];
+  const reported: string[] = [];
   const done = watchTopics({
     admin: {
       async read(names) {
@@ -25,7 +25,7 @@ function watching() {
       },
     },
     topics: () => topics,
-    changed: (uid) => told.push(uid),
+    changed: (uid) => reported.push(uid),
     clock,
     signal: stopping.signal,
     log: silentLogger,
@@ -34,11 +34,11 @@ function watching() {
     topics,
     present,
     kafka,
-    /** What is told of in the half minute to come: a minute is promised, and repairing takes its own time. */
-    async toldSoon() {
-      told.length = 0;
+    /** What is reported in the half minute to come: a minute is promised, and repairing takes its own time. */
+    async changedSoon() {
+      reported.length = 0;
       await clock.advance(30_000);
-      return told.splice(0);
+      return reported.splice(0);
     },
     async stop() {
       stopping.abort();
@@ -47,37 +47,37 @@ function watching() {
   };
 }
 
-test('as kidp broker runs it, what is changed by hand is found well within a minute, and told of once', async () => {
-  const { toldSoon, present, stop } = watching();
-  expect(await toldSoon()).toEqual(['uid-1']);
-  expect(await toldSoon()).toEqual([]);
+test('as kidp broker runs it, what is changed by hand is found well within a minute, and reported once', async () => {
+  const { changedSoon, present, stop } = watching();
+  expect(await changedSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual([]);
   present.set('events', topic('2'));
-  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual(['uid-1']);
   present.set('events', { ...topic('2'), copies: [{ now: 2, planned: 2 }] });
-  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual(['uid-1']);
   present.delete('events');
-  expect(await toldSoon()).toEqual(['uid-1']);
-  expect(await toldSoon()).toEqual([]);
+  expect(await changedSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual([]);
   await stop();
 });
 
-test('what was not seen while Kafka was away is told of afterwards', async () => {
-  const { toldSoon, present, kafka, stop } = watching();
-  await toldSoon();
+test('what was not seen while Kafka was away is reported afterwards', async () => {
+  const { changedSoon, present, kafka, stop } = watching();
+  await changedSoon();
   kafka.isAway = true;
   present.set('events', topic('2'));
-  expect(await toldSoon()).toEqual([]);
+  expect(await changedSoon()).toEqual([]);
   kafka.isAway = false;
-  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual(['uid-1']);
   await stop();
 });
 
 test('topics that nobody has any more are forgotten', async () => {
-  const { toldSoon, topics, stop } = watching();
-  await toldSoon();
+  const { changedSoon, topics, stop } = watching();
+  await changedSoon();
   topics.delete('uid-1');
-  expect(await toldSoon()).toEqual([]);
+  expect(await changedSoon()).toEqual([]);
   topics.set('uid-1', 'events');
-  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await changedSoon()).toEqual(['uid-1']);
   await stop();
 });
