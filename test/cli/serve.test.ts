@@ -73,7 +73,7 @@ test('replicas judge, report and take over from one another', async () => {
   // No second installation can join and disable it; if that happens anyway, it restores its configurations, and only once.
   const installed = await storedWebhooks();
   expect(await joining()).toMatch(
-    /^kidp: kidp is installed in this cluster \(\w+WebhookConfiguration kidp-admission is of the installation whose Lease is kidp-system\/kidp\)[^\n]*switch that admission off\. Use it as it is[^\n]*\n$/,
+    /^kidp: kidp is installed in this cluster \(\w+WebhookConfiguration kidp-admission belongs to the installation whose Lease is kidp-system\/kidp\)[^\n]*disable that admission webhook\. Use the existing installation[^\n]*\n$/,
   );
   expect(await storedWebhooks()).toEqual(installed);
   const guest = webhookConfigurations({

@@ -196,7 +196,9 @@ describe('admitted changes', () => {
         conversion: conversion(''),
       });
       const said = await refusalOf(() => change(plane.client, after, { dryRun: true }));
-      expect(said).toContain('the change is risky, and stored objects could not be looked at: the API server answers');
+      expect(said).toContain(
+        'the change is risky, and its effect on stored objects is unknown: stored objects could not be checked: GET',
+      );
     });
   });
 
@@ -287,7 +289,7 @@ describe('a deletion', () => {
       await plane.client.create(resourceOf(definition), objectOf(definition, each, { size: 1 }));
     const { code, stderr } = await plane.kubectl(['delete', 'crd', name]);
     expect(code).not.toBe(0);
-    expect(stderr).toContain('there are 2 objects of it, first: default/a');
+    expect(stderr).toContain('2 objects exist, first: default/a');
     expect(stderr).toContain(`kubectl annotate crd ${name} platform.company.com/confirm-delete=${stored.metadata.uid}`);
     const many = await plane.client.request({
       method: 'DELETE',
@@ -296,14 +298,14 @@ describe('a deletion', () => {
     });
     expect(many.status).toBe(403);
     const forced = await plane.kubectl(['replace', '--force', '-f', '-'], widgets('full', size({ maximum: 1 })));
-    expect(forced.stderr).toContain('there are 2 objects of it');
+    expect(forced.stderr).toContain('2 objects exist');
     expect((await plane.client.list(resourceOf(definition))).items).toHaveLength(2);
     expect((await plane.kubectl(['annotate', 'crd', name, 'platform.company.com/confirm-delete=yes'])).code).toBe(0);
     expect((await plane.kubectl(['delete', 'crd', name])).code).not.toBe(0);
     const confirm = `platform.company.com/confirm-delete=${stored.metadata.uid}`;
     expect((await plane.kubectl(['annotate', '--overwrite', 'crd', name, confirm])).code).toBe(0);
     const gone = await plane.kubectl(['delete', 'crd', name]);
-    expect(gone).toMatchObject({ code: 0, stderr: expect.stringContaining('2 objects of it are deleted with it') });
+    expect(gone).toMatchObject({ code: 0, stderr: expect.stringContaining('2 objects are deleted with it') });
     expect(isNotFound(await plane.client.get(definitions, { name }).catch((error: unknown) => error))).toBe(true);
   });
 });

@@ -96,7 +96,7 @@ describe('outside production, the annotation', () => {
     const { narrower, plural, digest } = await denied();
     expect(await refusalOf(() => change(grace, annotated(narrower, digest)))).toBe('');
     const next = await refusalOf(() => change(grace, annotated(widgets(plural, size({ maximum: 5 })), digest)));
-    expect(next).toContain(`The annotation ${allowBreaking} names another change than this one`);
+    expect(next).toContain(`The annotation ${allowBreaking} names a different change`);
   });
 
   test('is of no use to a user without the verb', async () => {
@@ -110,7 +110,7 @@ describe('outside production, the annotation', () => {
   test('with another value does not count', async () => {
     const { narrower } = await denied();
     for (const value of ['true', `sha256:${'0'.repeat(64)}`, ''])
-      expect(await refusalOf(() => change(grace, annotated(narrower, value)))).toContain('names another change');
+      expect(await refusalOf(() => change(grace, annotated(narrower, value)))).toContain('names a different change');
   });
 });
 
@@ -121,13 +121,13 @@ describe('in production', () => {
     const { narrower, digest, said } = await denied();
     expect(said).not.toContain('annotate it');
     const tried = await refusalOf(() => change(grace, annotated(narrower, digest)));
-    expect(tried).toContain('does not count where kidp runs with --environment production');
+    expect(tried).toContain('has no effect because kidp runs with --environment production');
   });
 
   test('an Approval admits exactly this change, by any user, and not the next one', async () => {
     const { stored, narrower, plural, digest } = await denied();
     const { name } = await ask(ada, subjectOf(stored, digest)).then(({ metadata }) => metadata);
-    expect(await refusalOf(() => change(ada, narrower))).toContain(`Approval ${name} is not decided yet`);
+    expect(await refusalOf(() => change(ada, narrower))).toContain(`Approval ${name} is pending`);
     await decide(grace, name, 'Approve');
     const { code, stderr } = await plane.kubectl(
       ['--as=ada', 'apply', '--server-side', '--force-conflicts', '-f', '-'],
@@ -163,7 +163,7 @@ describe('in production', () => {
     const { stored, narrower, digest } = await denied();
     const { name } = (await ask(ada, subjectOf(stored, digest), { requiredApprovals: 2 })).metadata;
     await decide(grace, name, 'Approve');
-    expect(await refusalOf(() => change(ada, narrower))).toContain('is not decided yet');
+    expect(await refusalOf(() => change(ada, narrower))).toContain('is pending');
     await decide(linus, name, 'Approve');
     expect(await refusalOf(() => change(ada, narrower))).toBe('');
   });
@@ -196,15 +196,15 @@ describe('an Approval', () => {
     expect(Date.now() - Date.parse(decision?.at ?? '')).toBeLessThan(600_000);
   });
 
-  test('is not decided by who asked for it', async () => {
+  test('cannot be decided by its requester', async () => {
     await grant('ada-approves', []);
     const own = (await ask(grace, subject)).metadata.name;
     expect(await refusalOf(() => decide(grace, own, 'Approve'))).toContain(
-      '"grace" has asked for this Approval, and who asks does not decide',
+      'user "grace" requested this Approval and must not decide on it',
     );
   });
 
-  test('is not decided by who does not hold the verb', async () => {
+  test('cannot be decided without the verb', async () => {
     const own = (await ask(grace, subject)).metadata.name;
     expect(await refusalOf(() => decide(ada, own, 'Approve'))).toContain(
       'user "ada" does not hold the verb approve on customresourcedefinitions.apiextensions.k8s.io "x.example.com"',
@@ -213,7 +213,7 @@ describe('an Approval', () => {
 
   test('is decided once by each', async () => {
     await decide(grace, name, 'Approve');
-    expect(await refusalOf(() => decide(grace, name, 'Reject'))).toContain('"grace" has decided already');
+    expect(await refusalOf(() => decide(grace, name, 'Reject'))).toContain('user "grace" has already decided');
   });
 
   test.each([
@@ -237,7 +237,9 @@ describe('an Approval', () => {
 
   test('does not come with decisions', async () => {
     const decisions = [{ decision: 'Approve', by: 'grace', at: '2026-01-31T12:00:00Z' }];
-    expect(await refusalOf(() => ask(ada, subject, { decisions }))).toContain('an Approval begins without decisions');
+    expect(await refusalOf(() => ask(ada, subject, { decisions }))).toContain(
+      'an Approval must be created without decisions',
+    );
   });
 });
 

@@ -75,7 +75,7 @@ function holds(expression: string, { type, subresource, operation, namespace }: 
   return answer;
 }
 
-/** As what it is sent to one webhook; undefined where it is not. */
+/** Returns the form in which a webhook receives a request, or undefined if it does not. */
 function sentAs(asked: Asked, request: Sent): ServedResource | undefined {
   const { subresource, operation, namespace } = request;
   if (asked.exemptNamespaces.includes(namespace)) return undefined;
@@ -103,7 +103,7 @@ const isAbout = (
   entry.operations.includes(operation as never) &&
   matchesType(entry, { group, version, kind, resource: plural, subresource, parentKind: kind });
 
-/** As set-for.ts leaves out what is judged at another call. */
+/** Mirrors applicable-policies.ts, which excludes policies that are evaluated in another call. */
 function judges(entry: ScopeEntry, asked: Asked, as: ServedResource, request: Sent): boolean {
   if (!isAbout(entry, as, request)) return false;
   if (asked.converted === undefined) return true;

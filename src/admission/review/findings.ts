@@ -1,4 +1,4 @@
-/** What the gates find in a request, and the decision that their findings add up to. */
+/** The findings of the gates, and the decision that results from them. */
 import type { JsonPatchOperation } from '../../policy/index.ts';
 
 export interface Violation {

@@ -88,7 +88,7 @@ export function namespaceTests(running: () => Platform): void {
         expect(said).toContain(
           '"validate-team-namespaces.kidp.platform.company.com" denied the request: namespaces: team-shop',
         );
-        expect(said).toContain('it holds 2 Databases (orders, users) of the platform');
+        expect(said).toContain('it contains 2 Databases (orders, users) of the platform');
         expect(said).toContain(`kubectl annotate namespace team-shop --overwrite ${annotation}=${metadata.uid}`);
       }
       expect(await phaseOf('team-shop')).toBe('Active');

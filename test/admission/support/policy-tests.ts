@@ -125,7 +125,7 @@ export function policyTests(running: () => Platform): void {
         for (let index = 0; index < 4; index += 1) {
           const { code, stderr } = await platform.kubectl(['apply', '--server-side', '-f', '-'], claiming);
           expect({ code, stderr }).toMatchObject({ code: 0 });
-          expect(stderr).toContain('Warning: labels: platform.company.com/team is left out');
+          expect(stderr).toContain('Warning: labels: platform.company.com/team was removed');
           const { metadata } = await read('claimed');
           expect(metadata.labels).toEqual({ 'platform.company.com/managed-by': 'kidp', mine: 'yes' });
           // The first time that it is applied again the default of its status is stored with it; from then on nothing is written.
@@ -167,7 +167,7 @@ export function policyTests(running: () => Platform): void {
             databaseOf('x', backend, {
               labels: { 'platform.company.com/team': 'team-frontend', 'platform.company.com/tier': 'gold' },
             }),
-          says: ['platform.company.com/team is "team-frontend"', 'platform.company.com/tier is under'],
+          says: ['platform.company.com/team is "team-frontend"', 'platform.company.com/tier has the prefix'],
         },
       ];
       test.each(rows)('$reason', async ({ object, says }) => {
@@ -215,7 +215,7 @@ export function policyTests(running: () => Platform): void {
         expect(said).toContain(
           'policy require-backup, rule enabled: spec.backup.enabled is false, want true. Set spec.backup.enabled to true.',
         );
-        expect(said).toContain('labels: the label platform.company.com/tier is under');
+        expect(said).toContain('labels: the label platform.company.com/tier has the prefix');
         await deletePolicy(client, 'require-backup');
       });
 

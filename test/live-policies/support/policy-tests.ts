@@ -79,7 +79,7 @@ export function policyTests(running: () => PolicyPlane): void {
         const tests = [{ name: 'empty', object: configMap('x', 'default'), expect: { allowed: true } }];
         const { code, stderr } = await apply(policyObject(uniqueName('untrue'), about('default', 'false', { tests })));
         expect(code).not.toBe(0);
-        expect(stderr).toContain('its own test "empty" (spec.tests[0]) fails');
+        expect(stderr).toContain('test "empty" (spec.tests[0]) failed');
       });
 
       test('reports the existing objects that it would deny, also on a dry run', async () => {

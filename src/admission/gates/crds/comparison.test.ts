@@ -1,4 +1,4 @@
-/** What the thread makes of the lists of the API server. */
+/** Reading list responses of the API server in the comparison thread. */
 import { expect, test } from 'vitest';
 import { startComparison } from './comparison.ts';
 

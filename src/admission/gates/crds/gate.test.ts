@@ -1,4 +1,4 @@
-/** What becomes of each verdict, with a comparison that says what the test wants. On a real API server: test/crd-gate. */
+/** The result for each verdict, with a simulated comparison. test/crd-gate runs on a real API server. */
 import { describe, expect, test } from 'vitest';
 import type { Change, CrdIssue, Verdict } from '../../../crd-compat/index.ts';
 import type { Client } from '../../../runtime/index.ts';
@@ -63,10 +63,10 @@ const risky = verdictOf(riskyChange);
 
 interface World {
   compared?: Compared | Error;
-  /** Of the stored objects: how many there are, and how many of them break. */
+  /** The number of stored objects, and of those that break. */
   objects?: number;
   broken?: number;
-  /** What the API server answers to a list. */
+  /** The response of the API server to a list. */
   status?: number;
   client?: boolean;
   allowed?: boolean;
@@ -322,7 +322,7 @@ describe('what cannot be compared', () => {
 });
 
 describe('what no API server would send', () => {
-  /** As it is, without a thread around it. */
+  /** The comparison without a thread. */
   const inline: Comparers = {
     async take() {
       const comparison = startComparison();

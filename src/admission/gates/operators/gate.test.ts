@@ -57,7 +57,7 @@ function gateOver({
   environments?: Record<string, string>;
   /** Versions by cluster; undefined: they cannot be read. */
   installed?: Record<string, string> | undefined;
-  /** Whether it knows who is asked about what breaks: the owners of Production are. */
+  /** Whether the gate knows which environments require an Approval: Production does. */
   isSet?: boolean;
 }) {
   const get = async () => {

@@ -115,13 +115,13 @@ export function describeOwner({ kind, name, namespace }: Owner): string {
   return `${word(kind)} ${namespace === undefined ? '' : `${word(namespace)}/`}${word(name)}`;
 }
 
-/** As it is where it is a word, else as JSON: `Team`, but `["Team"]`. */
+/** Formats a string as it is and other values as JSON: `Team`, but `["Team"]`. */
 const word = (value: unknown): string => (typeof value === 'string' ? bounded(value) : shown(value));
 
 export const shown = (value: unknown): string =>
   value === undefined || value === null ? 'missing' : bounded(asText(value));
 
-/** What JSON text has been read exactly may hold integers that JSON.stringify refuses. */
+/** Exactly decoded JSON may contain integers that JSON.stringify rejects. */
 export const asText = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? 'missing';
 

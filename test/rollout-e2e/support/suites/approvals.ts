@@ -57,7 +57,7 @@ export function approvalTests(show: () => Show): void {
     expect(rejected.spec).toMatchObject({ type: 'BreakingCRDChange', environment: 'Production', requester: 'olga' });
     expect(rejected.spec.reason).toMatch(/widgets\.contract\.example\.com/);
     await expect(decide(olga, rejected.metadata.name, 'Approve')).rejects.toThrow(
-      /"olga" has asked for this Approval, and who asks does not decide/,
+      /user "olga" requested this Approval and must not decide on it/,
     );
     expect(await thereOn(production)).toEqual(before);
     await decide(adam, rejected.metadata.name, 'Reject');
