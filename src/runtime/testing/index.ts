@@ -1,8 +1,11 @@
 /**
- * Helpers for tests of programs on the runtime (`kidp/runtime/testing`): a clock under control of the test, waiting for a condition,
- * and a single reconcile.
+ * Helpers for tests of programs that use the runtime (`kidp/runtime/testing`): a clock that the test controls, waiting for
+ * a condition, and a single reconcile.
  *
- * In: a reconciler, a check, a time. Out: its result. It must not know any test framework.
+ * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor
+ * release may change it, and the changelog lists each change.
+ *
+ * Input: a reconciler, a check or a duration. Output: its result. This module does not know any test framework.
  */
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
