@@ -154,7 +154,7 @@ test('revisions that the cluster keeps', async () => {
   expect(code).toBe(0);
   const rows = out.split('\n').slice(1, 4);
   expect(rows.map((row) => row.split(/ {2,}/).slice(0, 6))).toEqual([
-    ['1', '2026-01-01T00:00:00Z', '1', 'v1', 'created', 'the first that is kept'],
+    ['1', '2026-01-01T00:00:00Z', '1', 'v1', 'created', 'first stored revision'],
     ['2', '2026-01-02T00:00:00Z', '2', 'v1', 'safe', '1 safe'],
     ['3', '2026-01-03T00:00:00Z', '3', 'v1', 'breaking', '1 breaking'],
   ]);
@@ -165,7 +165,7 @@ test('revisions that the cluster keeps', async () => {
   );
   expect(await run('diff', `revision:${name}@9`, 'narrow.json')).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/there is no revision:.*@9: kept are 1, 2, 3/),
+    err: expect.stringMatching(/there is no revision:.*@9: stored revisions are 1, 2, 3/),
   });
   expect(await run('history', `none.${group}`)).toMatchObject({
     code: 2,

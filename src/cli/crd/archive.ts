@@ -1,9 +1,9 @@
-/** The text files of a packed Helm chart (`.tgz`), read in memory: nothing is unpacked to the disk, and no more than is bearable. */
+/** Reads the text files of a packaged Helm chart (`.tgz`) in memory: nothing is unpacked to disk, and the size is limited. */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 
 interface ArchivedFile {
-  /** As the archive has it: the first step is the name of the chart. */
+  /** The path in the archive: its first segment is the name of the chart. */
   readonly path: string;
   readonly text: string;
 }
@@ -11,7 +11,7 @@ interface ArchivedFile {
 const MOST_BYTES = 256 * 2 ** 20;
 const BLOCK = 512;
 
-/** Throws where it is no archive, or one that unpacks to too much. */
+/** `filesInArchive` returns the wanted files. It throws if this is not an archive, or if it unpacks to more than the limit. */
 export function filesInArchive(archive: string | Buffer, wanted: (path: string) => boolean): ArchivedFile[] {
   const packed = typeof archive === 'string' ? readFileSync(archive) : archive;
   const bytes = gunzipSync(packed, { maxOutputLength: MOST_BYTES });
@@ -22,14 +22,14 @@ export function filesInArchive(archive: string | Buffer, wanted: (path: string) 
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Archives within an archive, as subcharts are packed. */
+/** `archivesInArchive` returns the packaged subcharts inside a packaged chart. */
 export function archivesInArchive(archive: string | Buffer): { path: string; content: Buffer }[] {
   const packed = typeof archive === 'string' ? readFileSync(archive) : archive;
   const bytes = gunzipSync(packed, { maxOutputLength: MOST_BYTES });
   return [...entries(bytes)].filter(({ path }) => /(?:^|\/)charts\/[^/]+\.tgz$/.test(path));
 }
 
-/** tar: a header of one block before each file; a name that is too long for it comes as a file of its own before. */
+/** `entries` reads a tar archive: a one-block header precedes each file; a name too long for it is in an entry before it. */
 function* entries(bytes: Buffer): Generator<{ path: string; content: Buffer }> {
   let longName: string | undefined;
   for (let at = 0; at + BLOCK <= bytes.length; ) {

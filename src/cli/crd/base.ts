@@ -1,4 +1,4 @@
-/** The revision that `kidp crd check` compares the work tree with, and what of both is the same. */
+/** Chooses the git revision that `kidp crd check` compares the work tree with, and drops findings that are not new. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { firstRevision, ignoredFiles, mergeBase, wayInRepository } from '../common/git.ts';
@@ -7,13 +7,13 @@ import type { Side } from './side.ts';
 
 interface Base {
   readonly revision: string;
-  /** For people. */
+  /** The revision as shown to users. */
   readonly label: string;
 }
 
 /**
- * The one that was named; else where this branch left the main one, so that a pull request is judged by its own changes; else what
- * was committed last.
+ * `baseOf` returns the named revision; otherwise the merge base with the main branch, so that a pull request is judged by its own
+ * changes; otherwise HEAD.
  */
 export function baseOf(named: string | undefined, paths: readonly string[]): Base {
   if (named !== undefined) return { revision: named, label: named };
@@ -23,16 +23,16 @@ export function baseOf(named: string | undefined, paths: readonly string[]): Bas
   return parted === undefined ? { revision: 'HEAD', label: 'HEAD' } : { revision: parted, label: parted.slice(0, 10) };
 }
 
-/** A path that was deleted may be what is asked about. */
+/** `existing` returns the nearest existing directory of a path: the user may name a path that was deleted. */
 function existing(path: string): string {
   if (existsSync(path)) return statSync(path).isDirectory() ? path : dirname(path);
   return existing(dirname(path));
 }
 
-/** Where a path is in its repository, as the base has it; where there is none the path itself. */
+/** `wayOf` returns a path relative to the root of its repository, as in the base; outside a repository the path itself. */
 export const wayOf = (path: string): string => wayInRepository(path) ?? path;
 
-/** What git ignores was made here, is not in the base, and is nobody's change. */
+/** `withoutIgnored` drops files that git ignores: they are generated locally, are not in the base and are no change. */
 export function withoutIgnored(side: Side, paths: readonly string[]): Side {
   const found = [...side.definitions, ...side.problems, ...side.leftAlone];
   const named = new Set(paths.map(wayOf));
@@ -49,8 +49,8 @@ export function withoutIgnored(side: Side, paths: readonly string[]): Side {
 }
 
 /**
- * Of directories: what could not be read before either has not become worse, and what could only not be read before is fixed.
- * Neither the API server has read it, so that nothing can have been stored by it.
+ * `withoutKnown` drops the problems of files in directories that are not new. A file that was unreadable before has not become worse.
+ * A file that is readable only now is fixed: the API server would have rejected the old one, so no object can have been stored with it.
  */
 export function withoutKnown(before: Side, now: Side): [Side, Side] {
   const known = new Set(before.problems.map(keyOf));
@@ -78,5 +78,5 @@ export function withoutKnown(before: Side, now: Side): [Side, Side] {
 
 const keyOf = ({ path, code, message }: FoundProblem): string => JSON.stringify([path, code, message]);
 
-/** What no API server takes that serves definitions of today. */
+/** The codes of problems for which every API server that serves apiextensions.k8s.io/v1 rejects the definition. */
 const refused = new Set(['yaml', 'no-name', 'missing', 'wrong-type', 'invalid', 'not-structural', 'reference']);

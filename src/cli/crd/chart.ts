@@ -1,6 +1,6 @@
 /**
- * The definitions of a Helm chart: those in `crds/`, which Helm installs as they are, its subcharts' among them, and those that its
- * templates make. Without helm only the first are known, and a note says so.
+ * Reads the definitions of a Helm chart: those in `crds/` of the chart and its subcharts, which Helm installs unchanged, and those that
+ * its templates render. Without helm only the former are known, and a note says so.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -13,17 +13,17 @@ import { mentionsBelow } from './directory.ts';
 export type TakeNote = (file: string, message: string) => void;
 
 interface ChartOptions {
-  /** For helm: `--values FILE` and `--set KEY=VALUE`. */
+  /** The flags for helm: `--values FILE` and `--set KEY=VALUE`. */
   readonly flags: readonly string[];
   readonly problems: Problem[];
   readonly note: TakeNote;
-  /** Whether the user has named this chart: one that only lies in a directory is not asked for what it cannot have. */
+  /** Whether the user has named this chart. A chart found in a directory is rendered only if it may contain definitions. */
   readonly isNamed: boolean;
 }
 
 export const isArchive = (path: string): boolean => /\.(?:tgz|tar\.gz)$/.test(path);
 
-/** Of a directory with a Chart.yaml, or of a packed chart. */
+/** `chartTexts` returns the manifests of a chart: a directory with a Chart.yaml, or a packaged chart. */
 export function chartTexts(chart: string, { flags, problems, note, isNamed }: ChartOptions): SourceText[] {
   let kept: KeptFile[];
   try {
@@ -38,7 +38,10 @@ export function chartTexts(chart: string, { flags, problems, note, isNamed }: Ch
   if (!mayMake && !hasSubcharts(chart)) return texts;
   const made = helmTemplate(chart, flags);
   if (made === undefined) {
-    note(chart, 'helm is not on the PATH: only the definitions in crds/ are compared, not those that templates make.');
+    note(
+      chart,
+      'helm is not on the PATH: only the definitions in crds/ are compared, not those rendered from templates.',
+    );
     return texts;
   }
   const file = isArchive(chart) ? chart : join(chart, 'Chart.yaml');
@@ -49,11 +52,14 @@ export function chartTexts(chart: string, { flags, problems, note, isNamed }: Ch
     problems.push(...own);
     return [];
   }
-  note(chart, "helm cannot render it: the definitions in crds/ are compared, its subcharts' too.");
+  note(
+    chart,
+    'helm cannot render this chart: only the definitions in crds/ are compared, including those of its subcharts.',
+  );
   return texts;
 }
 
-/** A library is only ever a part of other charts. */
+/** `templatesMake` reports whether the templates may render a definition; a library chart is never rendered on its own. */
 function templatesMake(chart: string): boolean {
   if (fieldsOf(chart).type === 'library') return false;
   const charts = join(chart, 'charts');
@@ -69,12 +75,12 @@ const hasSubcharts = (chart: string): boolean =>
   fieldsOf(chart).type !== 'library' && entriesOf(join(chart, 'charts')).length > 0;
 
 interface KeptFile {
-  /** As Helm names it after the chart's name: `crds/widgets.yaml`, `charts/other/crds/x.yaml`. */
+  /** The path below the chart's name, as Helm prints it: `crds/widgets.yaml`, `charts/other/crds/x.yaml`. */
   readonly source: string;
   readonly text: SourceText;
 }
 
-/** A subchart that is switched off installs nothing: helm knows which are. */
+/** `installed` drops the files of disabled subcharts, as reported by helm: they are not installed. */
 function installed(kept: readonly KeptFile[], chart: string, flags: readonly string[]): readonly KeptFile[] {
   if (!kept.some(({ source }) => source.startsWith('charts/'))) return kept;
   const all = helmTemplate(chart, [...flags, '--include-crds']);
@@ -102,7 +108,10 @@ function keptIn(directory: string, prefix = ''): KeptFile[] {
   return [...own, ...subcharts];
 }
 
-/** `above` is where the chart stands among the charts it is part of; the first step of an archive's paths is the name of its chart. */
+/**
+ * `keptInArchive` reads the files in `crds/` of a packaged chart. `above` is its path in the parent charts; the first segment of every
+ * path in an archive is the name of the chart.
+ */
 function keptInArchive(archive: string | Buffer, file: string, above?: string): KeptFile[] {
   const sourceOf = (path: string) => (above === undefined ? path.split('/').slice(1).join('/') : `${above}${path}`);
   const own = filesInArchive(archive, (path) => isKept(path)).map(({ path, text }) => ({
@@ -115,7 +124,7 @@ function keptInArchive(archive: string | Buffer, file: string, above?: string): 
   return [...own, ...packed];
 }
 
-/** In `crds/` of the chart itself or of a chart in its `charts/`. */
+/** `isKept` matches manifests in `crds/` of the chart itself or of a chart in its `charts/`. */
 const isKept = (path: string): boolean => /^[^/]+\/(?:charts\/[^/]+\/)*crds\/.+$/.test(path) && MANIFEST.test(path);
 
 const filesBelow = (directory: string): string[] =>
@@ -135,7 +144,7 @@ function chartName(directory: string): string {
   return typeof name === 'string' ? name : basename(directory);
 }
 
-/** What a Chart.yaml says; nothing where it cannot be read, which helm itself says better. */
+/** `fieldsOf` reads a Chart.yaml; an unreadable one is empty, because helm reports the error better. */
 function fieldsOf(directory: string): { name?: unknown; type?: unknown } {
   try {
     return parseYaml(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {};

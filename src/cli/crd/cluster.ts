@@ -1,4 +1,4 @@
-/** Definitions and objects as a cluster has them now. */
+/** Reads definitions and their objects from a cluster. */
 import type { Crd, Json } from '../../crd-compat/index.ts';
 import { type Client, eachObject, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { InputError } from '../common/failure.ts';
@@ -12,7 +12,7 @@ const customResourceDefinitions: Resource = {
   namespaced: false,
 };
 
-/** Those of the names that there are; where `demanded`, each of them. */
+/** `clusterDefinitions` reads the definitions of these names; a missing one is an error if `demanded`, else skipped. */
 export async function clusterDefinitions(
   client: Client,
   names: readonly string[],
@@ -35,10 +35,13 @@ export async function clusterDefinitions(
   return found;
 }
 
-/** An object of a list does not say what it is. */
+/** Objects may come without apiVersion and kind, so these are set explicitly. */
 const typeOf = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
 
-/** Every object of a definition, in the version it is stored in where that is served. None where the cluster does not have the definition. */
+/**
+ * `eachStoredObject` calls `each` for every object of a definition, in the storage version if that is served. It calls it for none if
+ * the cluster does not have the definition.
+ */
 export async function eachStoredObject(client: Client, crd: Crd, each: (object: Json) => void): Promise<void> {
   const { group, names, scope, versions } = crd.spec;
   const served = versions.filter((version) => version.served);

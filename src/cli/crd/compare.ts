@@ -1,4 +1,4 @@
-/** A pair of definitions to a verdict, and what objects there are checked against the new one. */
+/** Compares a pair of definitions, and validates existing objects against the new one. */
 import {
   type ChangeClass,
   compareCrds,
@@ -13,11 +13,11 @@ import type { Pair } from './pairs.ts';
 
 export interface Compared extends Pair {
   readonly verdict: Verdict;
-  /** What became of the objects that were given. */
+  /** The result of validating the existing objects. */
   readonly objects?: StoredObjects;
 }
 
-/** Every object there is of a definition, given out one by one. */
+/** `Objects` calls `each` for every existing object of a definition. */
 export type Objects = (definition: Definition, each: (object: Json) => void) => Promise<void>;
 
 export async function compared(pair: Pair, objects: Objects | undefined): Promise<Compared> {
@@ -36,6 +36,6 @@ export async function compared(pair: Pair, objects: Objects | undefined): Promis
   return { ...pair, verdict, objects: check.result() };
 }
 
-/** What it comes to: an object that breaks is no mere risk. */
+/** `classOf` returns the class of the whole change: an existing object that breaks makes it breaking. */
 export const classOf = ({ verdict, objects }: Compared): ChangeClass =>
   worse(verdict.verdict, (objects?.broken ?? 0) > 0 ? 'breaking' : 'safe');

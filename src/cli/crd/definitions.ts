@@ -2,28 +2,31 @@
 import { type Crd, type CrdIssue, readCrd, refusedParts } from '../../crd-compat/index.ts';
 import type { LocatedObject, Place, Problem, SourceDocument } from '../documents/index.ts';
 
-/** Where a definition was found. */
+/** The file that a definition was read from. */
 interface Origin {
   readonly file: string;
-  /** Where a field of the definition stands, or what is nearest to it; undefined where there is no text. */
+  /** Returns the position of a field, or of its nearest existing parent; undefined without a source text. */
   place(field: string): Place | undefined;
   lineAt(line: number): string | undefined;
 }
 
 export interface Definition {
   readonly name: string;
-  /** Where it is on its side of a comparison: what is at the same path on the other was it before, or is it now. */
+  /** Its path on its side of a comparison: definitions at the same path on both sides are versions of each other. */
   readonly path: string;
   readonly crd: Crd;
   readonly origin: Origin;
-  /** An API server has it: what would be refused today it took once. */
+  /** Whether it comes from an API server, which has accepted it, even if it would be rejected today. */
   readonly isStored?: boolean;
 }
 
-/** The API server takes no request that is larger, and etcd not even half of it. */
+/** The size limit of API server requests; the limit of etcd is less than half of it. */
 const MOST_CHARACTERS = 3 * 2 ** 20;
 
-/** Whether a document is to be parsed. In a directory only definitions are looked for; a file that was named must make sense as a whole. */
+/**
+ * `acceptDocument` decides whether to parse a document. In a directory only possible definitions are parsed; in a file given by name
+ * every document must be valid.
+ */
 export const acceptDocument =
   (named: boolean) =>
   (document: SourceDocument): boolean | Problem => {
@@ -34,11 +37,11 @@ export const acceptDocument =
       code: 'too-large',
       file: document.file,
       ...document.start(),
-      message: `this document has ${megabytes} MB, but the API server accepts at most 3 MB: split it.`,
+      message: `this document is ${megabytes} MB large, but the API server accepts at most 3 MB: split it.`,
     };
   };
 
-/** In a directory a kind of that name may be somebody else's. */
+/** `isDefinition` recognizes definitions. In a directory, a CustomResourceDefinition of another group is ignored. */
 export const isDefinition = ({ object }: LocatedObject, named: boolean): boolean =>
   object.kind === 'CustomResourceDefinition' && (named || object.apiVersion.startsWith('apiextensions.k8s.io/'));
 
@@ -47,14 +50,14 @@ export interface Definitions {
   readonly problems: Problem[];
 }
 
-/** From a cluster, where there is no text to point at. */
+/** `liveDefinition` reads a definition of a cluster, which has no source text to point at. */
 export function liveDefinition(object: unknown, file: string): Definitions {
   const origin = { file, place: () => undefined, lineAt: () => undefined };
   const { definition, problems } = taken(object, origin, file);
   return { definitions: definition === undefined ? [] : [{ ...definition, isStored: true }], problems };
 }
 
-/** `path` is where it is on its side. */
+/** `definitionIn` reads a definition of a file; `path` is its path on its side of the comparison. */
 export const definitionIn = (located: LocatedObject, path: string): Taken => taken(located.object, located, path);
 
 interface Taken {
@@ -68,7 +71,7 @@ function taken(value: unknown, origin: Origin, path: string): Taken {
   return { problems, ...(crd === undefined ? {} : { definition: { name: crd.metadata.name, path, crd, origin } }) };
 }
 
-/** What the API server would refuse of a definition that takes the place of another, where that is not as it was. */
+/** `refusals` returns the parts of an updated definition that the API server would reject; unchanged parts are exempt. */
 export function refusals(before: Definition | undefined, after: Definition | undefined): Problem[] {
   if (after === undefined || after.isStored === true) return [];
   return refusedParts(before?.crd, after.crd).map((issue) => problemOf(issue, after.origin));
@@ -81,14 +84,17 @@ const problemOf = ({ code, path, message, next }: CrdIssue, origin: Origin): Pro
   message: `${message} ${next}`,
 });
 
-/** Generators write a status that says nothing; only a cluster knows which versions objects are stored in. */
+/** `withoutEmptyStatus` removes the empty status that generators write: only a cluster knows the stored versions. */
 function withoutEmptyStatus(value: unknown): unknown {
   const { status, ...definition } = value as { status?: { storedVersions?: unknown } };
   const { storedVersions } = status ?? {};
   return Array.isArray(storedVersions) && storedVersions.length > 0 ? value : definition;
 }
 
-/** As the API server reads it: a field that is null is not there, and numbers are floating-point ones. What a schema holds as data stays. */
+/**
+ * `cleaned` normalizes a definition the way the API server does: null fields are removed and numbers become floating-point numbers.
+ * Values that a schema holds as data, such as defaults, keep their nulls.
+ */
 function cleaned(value: unknown, isData: boolean): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map((item) => cleaned(item, isData));

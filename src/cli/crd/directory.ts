@@ -1,6 +1,6 @@
 /**
- * What lies in a directory beside definitions. A repository mentions them in workflows, editor schemas, documents, templates and
- * patches: none of these is a definition, and whoever checks a directory has not said that it is.
+ * Recognizes files in a directory that are not definitions. A repository mentions definitions in workflows, editor schemas, documents,
+ * templates and patches: none of these is a definition, and none is an error if the user checks the whole directory.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,15 +8,15 @@ import type { LocatedObject, Problem, SourceDocument } from '../documents/index.
 import { parseYaml } from '../documents/parse.ts';
 import { kustomizationIn, usedBy } from '../documents/sources.ts';
 
-/** Where this is not to be found, there is no definition. */
+/** Every definition contains this string. */
 export const MENTION = 'CustomResourceDefinition';
 
-/** Whether a document that cannot be read was never meant as a definition. One with a slip in it was. */
+/** `isBeside` reports whether an unreadable document was never meant to be a definition; one with a syntax error was. */
 export function isBeside({ code }: Problem, { text }: SourceDocument): boolean {
   return code === 'not-an-object' || isTemplate(text) || !setsOutToBeOne(text);
 }
 
-/** A definition that cannot be read may be what others make one of: a template, or a patch that leaves out most of it. */
+/** `isUnfinished` reports whether an invalid definition is only an input for others: a template, or a partial patch. */
 export function isUnfinished({ object }: LocatedObject): boolean {
   const { spec } = object as { spec?: { group?: unknown; names?: unknown } | null };
   return isTemplate(JSON.stringify(object, asText)) || (spec?.group === undefined && spec?.names === undefined);
@@ -28,7 +28,7 @@ const isTemplate = (text: string): boolean => text.includes('{{');
 
 const API_VERSION = /\bapiVersion["']?\s*:\s*["']?apiextensions\.k8s\.io\//;
 const KIND_IN_JSON = /"kind"\s*:\s*"CustomResourceDefinition"/;
-/** Of the document itself, not of something in it. */
+/** Matches the kind of the document itself, not of a nested object. */
 const KIND_IN_YAML = /^["']?kind["']?\s*:\s*["']?(?:CustomResourceDefinition|CustomResourceDefinitionList|List)\b/m;
 
 function setsOutToBeOne(text: string): boolean {
@@ -36,7 +36,7 @@ function setsOutToBeOne(text: string): boolean {
   return API_VERSION.test(text) && kind.test(text);
 }
 
-/** Whether a file below a directory has this in it. */
+/** `mentionsBelow` reports whether a file below a directory matches a pattern. */
 export function mentionsBelow(directory: string, what: RegExp): boolean {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
   return readdirSync(directory, { withFileTypes: true }).some((entry) => {
@@ -45,7 +45,10 @@ export function mentionsBelow(directory: string, what: RegExp): boolean {
   });
 }
 
-/** Whether kustomize might make a definition of a directory. What is not here, or made on the way, cannot be ruled out. */
+/**
+ * `mayBuildDefinitions` reports whether kustomize might build a definition from a directory. Remote resources and generators cannot be
+ * ruled out.
+ */
 export function mayBuildDefinitions(directory: string, seen: Set<string> = new Set()): boolean {
   if (seen.has(resolve(directory))) return false;
   seen.add(resolve(directory));

@@ -1,4 +1,4 @@
-/** Folders of definitions, and what `kidp crd` says of them. */
+/** Golden tests: folders of definitions, and the expected output of `kidp crd`. */
 import { join } from 'node:path';
 import { runCrd } from '../../../test/support/crd-command.ts';
 import { testGolden } from '../../../test/support/golden.ts';

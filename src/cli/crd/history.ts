@@ -1,4 +1,4 @@
-/** `kidp crd history NAME`: the definitions that a cluster has had under a name, and what each change came to. */
+/** `kidp crd history NAME` lists the stored revisions of a definition and the verdict on each change. */
 import type { CrdRevision } from '../../api/index.ts';
 import { unpackRevision } from '../../api/index.ts';
 import { type Change, type ChangeClass, type Crd, compareCrds, readCrd } from '../../crd-compat/index.ts';
@@ -32,7 +32,10 @@ export async function history(name: string, options: HistoryOptions, streams: St
   const output = oneOf('--output', options.output ?? 'text', ['text', 'json', 'yaml'] as const);
   const revisions = await withClient(clusterOf(options), (client) => revisionsOf(client, name));
   if (revisions.length === 0) {
-    throw new InputError('nothing', `no revision of ${name} is kept: is that the name of a CustomResourceDefinition?`);
+    throw new InputError(
+      'nothing',
+      `no revision of ${name} is stored: check that a CustomResourceDefinition has this name.`,
+    );
   }
   const entries = entriesOf(revisions);
   if (output === 'json') streams.out.write(`${JSON.stringify(entries, null, 2)}\n`);
@@ -66,8 +69,8 @@ function judgement(
   crd: Crd | undefined,
   uid: string,
 ): Pick<Entry, 'verdict' | 'changes'> {
-  if (crd === undefined) return { verdict: 'unreadable', changes: 'it cannot be unpacked' };
-  if (before === undefined) return { verdict: 'created', changes: 'the first that is kept' };
+  if (crd === undefined) return { verdict: 'unreadable', changes: 'cannot be unpacked' };
+  if (before === undefined) return { verdict: 'created', changes: 'first stored revision' };
   const { verdict, changes } = compareCrds(before.crd, crd, { witnesses: false });
   if (before.uid !== uid) return { verdict: 'created', changes: `deleted and re-created, ${tallied(changes)}` };
   return { verdict, changes: tallied(changes) };
@@ -79,7 +82,7 @@ function definitionOf(revision: CrdRevision): Crd | undefined {
   try {
     return readCrd(unpackRevision(revision)).crd;
   } catch {
-    // Somebody has written one by hand: the others are still worth showing.
+    // A revision may be edited by hand; the others are still worth showing.
     return undefined;
   }
 }
@@ -109,12 +112,12 @@ function asText(name: string, entries: readonly Entry[]): string {
   return `${[
     ...lines,
     ...(removed === undefined ? [] : [`The definition was removed at ${removed}.`]),
-    // Of one alone there is nothing to compare.
+    // A single revision has no other to compare with.
     ...(before === undefined || newest === undefined
       ? []
       : [
           '',
-          `kidp crd diff revision:${name}@${before.sequence} revision:${name}@${newest.sequence} shows the changes of one.`,
+          `To show the latest changes, run: kidp crd diff revision:${name}@${before.sequence} revision:${name}@${newest.sequence}`,
         ]),
   ].join('\n')}\n`;
 }

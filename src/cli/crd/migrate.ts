@@ -1,4 +1,4 @@
-/** `kidp crd migrate OLD NEW`: a plan for each definition that changes in a breaking way. */
+/** `kidp crd migrate OLD NEW` drafts a migration plan for each definition with a breaking change. */
 import { stringify } from 'yaml';
 import { oneOf } from '../check/options.ts';
 import { InputError } from '../common/failure.ts';
@@ -68,7 +68,7 @@ function asMarkdown({ name, verdict, sketched, carries, steps, definition }: Mig
   return [
     `# ${name}`,
     '',
-    breaking.length === 0 ? `The change is ${verdict.verdict}: there is nothing to migrate.` : 'The change breaks:',
+    breaking.length === 0 ? `The change is ${verdict.verdict}: there is nothing to migrate.` : 'Breaking changes:',
     '',
     ...(breaking.length === 0 ? [] : [...reasons, '']),
     '## Steps',
@@ -78,7 +78,7 @@ function asMarkdown({ name, verdict, sketched, carries, steps, definition }: Mig
     ...(conversion.length === 0 ? [] : ['## Conversion', '', ...conversion, '']),
     '## Definition',
     '',
-    `Applying it is ${sketched.verdict}. It is a sketch: read it before you do.`,
+    `Applying it is ${sketched.verdict}. It is a draft: review it before you apply it.`,
     '',
     '```yaml',
     yamlOf(definition).trimEnd(),

@@ -1,4 +1,4 @@
-/** What to do, one after the other, so that at no time an object or a manifest is without a version that takes it. */
+/** The ordered steps of a migration: at every step, each object and manifest has a served version that accepts it. */
 import type { Change, Crd } from '../../crd-compat/index.ts';
 import { storageVersion } from '../../crd-compat/internal.ts';
 import type { Carry } from './migration.ts';
@@ -6,7 +6,7 @@ import type { Carry } from './migration.ts';
 interface Plan {
   readonly before: Crd;
   readonly after: Crd;
-  /** The definition cannot stay where it is: its group, scope, plural or kind changes. */
+  /** Whether the definition cannot be changed in place, because its group, scope, plural or kind changes. */
   readonly elsewhere: boolean;
   readonly breaking: readonly Change[];
   readonly carries: readonly Carry[];
@@ -15,7 +15,7 @@ interface Plan {
 }
 
 export function stepsOf(plan: Plan): readonly string[] {
-  if (plan.breaking.length === 0) return ['Apply the new definition: nothing in it breaks anybody.'];
+  if (plan.breaking.length === 0) return ['Apply the new definition: it contains no breaking change.'];
   return plan.elsewhere ? moveAway(plan) : addVersion(plan);
 }
 
@@ -30,19 +30,19 @@ function addVersion({ before, after, definition, carries, versions, breaking }: 
   return [
     ...(converts && carries.length > 0
       ? [
-          'Run a conversion webhook that does what is listed under "Conversion" and write its address and caBundle into spec.conversion.',
+          'Run a conversion webhook that implements the list under "Conversion", and set its service and caBundle in spec.conversion.',
         ]
       : []),
     versions.length === 0
-      ? 'Apply the definition below: nothing is taken away yet.'
-      : `Apply the definition below: it adds ${versions.map(({ to }) => to).join(', ')} beside the existing versions, and removes nothing.`,
+      ? 'Apply the definition below: it removes nothing yet.'
+      : `Apply the definition below: it adds ${versions.map(({ to }) => to).join(', ')} beside the existing versions and removes nothing.`,
     ...(moves === '' ? [] : [`Move manifests, controllers and other clients from ${moves}.`]),
     ...(target === undefined || target === stored
       ? []
       : [
-          `Set storage: true on ${target} and storage: false on ${stored}, and apply it.`,
-          `Write every object once, so that it is stored as ${target}: \`kubectl get ${plural} --all-namespaces -o json | kubectl replace -f -\`.`,
-          `Take ${stored} off the list: \`kubectl patch customresourcedefinitions ${name} --subresource=status --type=merge -p '{"status":{"storedVersions":["${target}"]}}'\`.`,
+          `Set storage: true on ${target} and storage: false on ${stored}, and apply the definition again.`,
+          `Rewrite every object, so that it is stored as ${target}: \`kubectl get ${plural} --all-namespaces -o json | kubectl replace -f -\`.`,
+          `Remove ${stored} from status.storedVersions: \`kubectl patch customresourcedefinitions ${name} --subresource=status --type=merge -p '{"status":{"storedVersions":["${target}"]}}'\`.`,
         ]),
     ...retired.map(
       (version) =>
@@ -52,14 +52,14 @@ function addVersion({ before, after, definition, carries, versions, breaking }: 
   ];
 }
 
-/** Versions that the new definition no longer has, or no longer serves. */
+/** The versions that the new definition no longer has or no longer serves. */
 const leaving = (before: Crd, after: Crd): string[] =>
   before.spec.versions
     .filter(({ name, served }) => served && after.spec.versions.find((now) => now.name === name)?.served !== true)
     .map(({ name }) => name);
 
 const later = ({ path, message }: Change): string =>
-  `Leave ${path} as it was until nobody needs it (the definition below does, where a version can): ${message}`;
+  `Keep ${path} unchanged until no client needs it (the definition below keeps it where a version allows that): ${message}`;
 
 function moveAway({ before, after }: Plan): string[] {
   const sameName = before.metadata.name === after.metadata.name;
@@ -67,12 +67,12 @@ function moveAway({ before, after }: Plan): string[] {
   return [
     ...(sameName
       ? [
-          `Give the new definition another plural or group: ${before.metadata.name} is taken, and what changes cannot be changed in place.`,
+          `Give the new definition another plural or group: ${before.metadata.name} is taken, and this change cannot be made in place.`,
         ]
       : []),
     'Apply the new definition beside the old one.',
     `Copy every object: \`kubectl get ${old} --all-namespaces -o yaml\`, rewrite apiVersion, kind${before.spec.scope === after.spec.scope ? '' : ', metadata.namespace'} and the fields under "Conversion", drop uid, resourceVersion and status, and apply it.`,
     'Move manifests, controllers, roles and other clients to the new kind; let the controller write both for as long as both are used.',
-    `Delete the old definition when no object of it is left: \`kubectl get ${old} --all-namespaces\` answers "No resources found".`,
+    `Delete the old definition when none of its objects is left: \`kubectl get ${old} --all-namespaces\` prints "No resources found".`,
   ];
 }

@@ -21,7 +21,7 @@ const text = { type: 'string' };
 const number = { type: 'integer' };
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 
-describe('a sketch takes nothing away, whatever was meant', () => {
+describe('a drafted definition removes nothing', () => {
   const one = (spec: object) => definition([version('v1', spec)]);
   const rows: { reason: string; before: Crd; after: Crd; versions: string[]; webhook?: boolean; up?: RegExp }[] = [
     {
@@ -29,7 +29,7 @@ describe('a sketch takes nothing away, whatever was meant', () => {
       before: one({ size: { ...number, maximum: 20 } }),
       after: one({ size: { ...number, maximum: 10 } }),
       versions: ['v1', 'v2'],
-      up: /bring \.spec\.size to a value that the new version accepts/,
+      up: /change \.spec\.size to a value that the new version accepts/,
     },
     {
       reason: 'renamed',
@@ -45,10 +45,10 @@ describe('a sketch takes nothing away, whatever was meant', () => {
       after: one({ size: number }),
       versions: ['v1', 'v2'],
       webhook: true,
-      up: /keep what \.spec\.owner held in an annotation/,
+      up: /keep the value of \.spec\.owner in an annotation/,
     },
     {
-      reason: 'of another type',
+      reason: 'another type',
       before: one({ size: number }),
       after: one({ size: text }),
       versions: ['v1', 'v2'],
@@ -61,10 +61,10 @@ describe('a sketch takes nothing away, whatever was meant', () => {
       after: one({ size: { ...number, default: 2 } }),
       versions: ['v1', 'v2'],
       webhook: true,
-      up: /write 1 to \.spec\.size where it was left out/,
+      up: /set \.spec\.size to 1 where it was unset/,
     },
     {
-      reason: 'a version that is gone',
+      reason: 'a removed version',
       before: definition([version('v1', { size: number }), version('v1beta1', { size: number })]),
       after: definition([version('v1', { size: number })]),
       versions: ['v1', 'v1beta1'],
@@ -76,7 +76,7 @@ describe('a sketch takes nothing away, whatever was meant', () => {
       versions: ['v1', 'v1beta1'],
     },
     {
-      reason: 'subresources and selectable fields that are gone',
+      reason: 'removed subresources and selectable fields',
       before: definition([
         version(
           'v1',
@@ -112,7 +112,7 @@ describe('a sketch takes nothing away, whatever was meant', () => {
   });
 });
 
-test('what cannot be changed in place moves to a definition of its own', () => {
+test('a change that is impossible in place gets a separate definition', () => {
   const { steps, sketched } = migrationOf(
     definition([version('v1', { size: number })]),
     definition([version('v1', { size: number })], { scope: 'Cluster' }),
@@ -122,9 +122,9 @@ test('what cannot be changed in place moves to a definition of its own', () => {
   expect(sketched.changes.map(({ kind }) => kind)).toEqual(['crd-created']);
 });
 
-test('where nothing breaks, there is nothing to do but to apply it', () => {
+test('the only step of a change that is not breaking is to apply it', () => {
   const { steps } = migrationOf(definition([version('v1', {})]), definition([version('v1', { size: number })]));
-  expect(steps).toEqual(['Apply the new definition: nothing in it breaks anybody.']);
+  expect(steps).toEqual(['Apply the new definition: it contains no breaking change.']);
 });
 
 test.each([
@@ -132,6 +132,6 @@ test.each([
   ['v1alpha1', 'v1alpha2'],
   ['v2beta9', 'v2beta10'],
   ['stable', 'stable-v2'],
-])('after %s comes %s', (name, next) => {
+])('the version after %s is %s', (name, next) => {
   expect(nextVersion(name, new Set([name]))).toBe(next);
 });

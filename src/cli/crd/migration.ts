@@ -1,6 +1,6 @@
 /**
- * How a breaking change can be made without breaking anybody: the old version stays as it is, what is new becomes a version of its own,
- * and objects are carried from one to the other. A sketch: the conversion itself is for whoever knows what the fields mean.
+ * Drafts how to make a breaking change without breaking clients: the old version stays unchanged, the change becomes a new version, and
+ * objects are converted between the two. It is only a draft: the author, who knows what the fields mean, writes the conversion.
  */
 import {
   type Change,
@@ -14,28 +14,28 @@ import {
 import { storageVersion } from '../../crd-compat/internal.ts';
 import { stepsOf } from './migration-steps.ts';
 
-/** What a conversion has to do about one change, both ways. */
+/** `Carry` describes how a conversion handles one change, in both directions. */
 export interface Carry {
   readonly version: string;
   readonly path: string;
   readonly kind: ChangeKind;
   /** From the old version to the new one. */
   readonly up: string;
-  /** And back, for clients that still speak the old one. */
+  /** From the new version back to the old one, for clients that still use the old one. */
   readonly down: string;
 }
 
 export interface Migration {
   readonly name: string;
-  /** Of the change as it was meant. */
+  /** The verdict on the change as the author wrote it. */
   readonly verdict: Verdict;
-  /** Old version to new version, of those that change in a breaking way. */
+  /** The versions that change in a breaking way, each with the new version that replaces it. */
   readonly versions: readonly { readonly from: string; readonly to: string }[];
   readonly carries: readonly Carry[];
   readonly steps: readonly string[];
-  /** The definition to apply in its place. */
+  /** The drafted definition, to apply instead of the author's. */
   readonly definition: Crd;
-  /** Of applying that one. */
+  /** The verdict on applying the drafted definition. */
   readonly sketched: Verdict;
 }
 
@@ -76,7 +76,7 @@ function sketch(before: Crd, after: Crd, carries: readonly Carry[]): Pick<Migrat
   return { definition: { ...cleaned(after), spec }, versions: moved };
 }
 
-/** Nothing that a version offers is taken away yet. */
+/** `kept` returns the changed version with the old subresources and selectable fields, so that nothing is removed yet. */
 function kept(old: CrdVersion, now: CrdVersion, before: Crd): CrdVersion {
   const { status, scale } = { ...old.subresources, ...now.subresources };
   const subresources = {
@@ -101,13 +101,13 @@ function deprecated(version: CrdVersion, to: string | undefined, { spec }: Crd):
   return { ...version, deprecated: true, deprecationWarning };
 }
 
-/** `v1` → `v2`, `v1beta1` → `v1beta2`; the first that is free. */
+/** `nextVersion` returns the next version name that is not taken: `v1` → `v2`, `v1beta1` → `v1beta2`. */
 export function nextVersion(name: string, taken: ReadonlySet<string>): string {
   const [, stem = `${name}-v`, number = '1'] = /^(.*?v(?:\d+(?:alpha|beta))?)(\d+)$/.exec(name) ?? [];
   for (let next = Number(number) + 1; ; next += 1) if (!taken.has(`${stem}${next}`)) return `${stem}${next}`;
 }
 
-/** Changes that only narrow what is accepted carry nothing over: the object stays as it is. */
+/** Kinds of changes that only restrict the accepted values: they need no conversion, because objects stay unchanged. */
 const narrowing =
   /^(?:enum|minimum|maximum|multiple-of|min-|max-|pattern|format|unique-items|rule|transition-rule|all-of|any-of|one-of|not|required)-/;
 
@@ -140,8 +140,8 @@ function wordsFor({
     case 'map-became-fields':
     case 'preserve-unknown-fields-removed':
       return {
-        up: `keep what ${path} held in an annotation, so that a conversion back does not lose it`,
-        down: `put it back from the annotation`,
+        up: `keep the value of ${path} in an annotation, so that converting back does not lose it`,
+        down: 'restore it from the annotation',
       };
     case 'type-changed':
       return {
@@ -154,23 +154,23 @@ function wordsFor({
       return {
         up:
           before === undefined
-            ? `leave ${path} out where it was left out`
-            : `write ${shown(before)} to ${path} where it was left out`,
-        down: 'nothing: the value is written out',
+            ? `leave ${path} unset where it was unset`
+            : `set ${path} to ${shown(before)} where it was unset`,
+        down: 'nothing: the value is set explicitly',
       };
     case 'required-added':
-      return { up: `give ${path} a value where it was left out`, down: 'nothing: the old version accepts it' };
+      return { up: `set ${path} where it was unset`, down: 'nothing: the old version accepts it' };
     case 'nullable-removed':
-      return { up: `leave ${path} out where it is null`, down: 'nothing: the old version accepts it' };
+      return { up: `remove ${path} where it is null`, down: 'nothing: the old version accepts it' };
     default:
       return {
-        up: `bring ${path} to a value that the new version accepts, or leave it: what is not changed is not checked again`,
-        down: 'nothing, where the old version accepts what the new one does',
+        up: `change ${path} to a value that the new version accepts, or keep it: unchanged values are not validated again`,
+        down: 'nothing, if the old version accepts every value that the new one accepts',
       };
   }
 }
 
-/** Without what a cluster or a tool has written into it. */
+/** `cleaned` removes the fields and annotations that a cluster or kubectl has added. */
 function cleaned({ apiVersion, kind, metadata, spec }: Crd): Crd {
   const { name, annotations = {} } = metadata;
   const written = Object.entries(annotations).filter(

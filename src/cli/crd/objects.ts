@@ -1,11 +1,11 @@
-/** Objects that exist, for `--objects`: from files, or from the cluster itself (`cluster:`). */
+/** Reads the existing objects for `--objects`, from files or from the cluster (`cluster:`). */
 import type { Json } from '../../crd-compat/index.ts';
 import { readObjects } from '../documents/index.ts';
 import type { Objects } from './compare.ts';
 import type { Definition } from './definitions.ts';
 import { clusterOf, type SideOptions } from './side.ts';
 
-/** Undefined where nobody has named any. */
+/** `objectsFrom` returns the source of the objects, or undefined without `--objects`. */
 export async function objectsFrom(words: readonly string[], options: SideOptions): Promise<Objects | undefined> {
   if (words.length === 0) return undefined;
   const live = words.includes('cluster:');

@@ -1,9 +1,9 @@
-/** The words of the command line, as values; what cannot be one is bad input. */
+/** Parses the command-line options of `kidp crd`; an invalid value is bad input. */
 import type { ChangeClass } from '../../crd-compat/index.ts';
 import { oneOf } from '../check/options.ts';
 import { type CrdFormat, crdFormats } from './output/format.ts';
 
-/** As commander gives them: where things are found, and how to answer. */
+/** The options that select a cluster, as commander parses them. */
 export interface ClusterOptions {
   kubeconfig?: string;
   context?: string;

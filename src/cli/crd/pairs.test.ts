@@ -1,11 +1,11 @@
-/** Which definition of one side is which of the other, where a name comes more than once. */
+/** Tests the pairing of definitions if several have the same name. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Definition } from './definitions.ts';
 import { pairs, riddleWarning } from './pairs.ts';
 import type { Side } from './side.ts';
 
-/** `path: size`: the size stands for what the definition says. */
+/** `path: size`: the size stands for the content of the definition. */
 type Files = Readonly<Record<string, number>>;
 
 const definition = (path: string, size: number, name = 'widgets.example.com'): Definition => ({
@@ -48,22 +48,22 @@ const paired = (before: Files, after: Files) => {
   };
 };
 
-describe('definitions of one name', () => {
+describe('definitions with the same name', () => {
   test.each([
-    { reason: 'one on either side', before: { a: 1 }, after: { b: 2 }, pairs: ['a → b'] },
+    { reason: 'one on each side', before: { a: 1 }, after: { b: 2 }, pairs: ['a → b'] },
     { reason: 'a new one', before: {}, after: { a: 1 }, pairs: ['nothing → a'] },
-    { reason: 'one that is deleted', before: { a: 1 }, after: {}, pairs: ['a → nothing'] },
-    { reason: 'all of several are deleted', before: { a: 1, b: 2 }, after: {}, pairs: ['a → nothing', 'b → nothing'] },
+    { reason: 'a deleted one', before: { a: 1 }, after: {}, pairs: ['a → nothing'] },
+    { reason: 'several, all deleted', before: { a: 1, b: 2 }, after: {}, pairs: ['a → nothing', 'b → nothing'] },
     { reason: 'each at its path', before: { a: 1, b: 2 }, after: { a: 3, b: 4 }, pairs: ['a → a', 'b → b'] },
-    { reason: 'copies that change alike', before: { a: 1, b: 1 }, after: { a: 2, b: 2 }, pairs: ['a → a'] },
+    { reason: 'copies with the same change', before: { a: 1, b: 1 }, after: { a: 2, b: 2 }, pairs: ['a → a'] },
     { reason: 'copies of which one changes', before: { a: 1, b: 1 }, after: { a: 1, b: 2 }, pairs: ['a → a', 'b → b'] },
     { reason: 'one is moved', before: { a: 1, b: 2 }, after: { a: 1, c: 2 }, pairs: ['a → a', 'b → c'] },
     { reason: 'one is moved and changed', before: { a: 1, b: 2 }, after: { a: 1, c: 3 }, pairs: ['a → a', 'b → c'] },
     { reason: 'a copy is added', before: { a: 1 }, after: { a: 2, b: 2 }, pairs: ['a → a'] },
-    { reason: 'copies of something new', before: {}, after: { a: 1, b: 1 }, pairs: ['nothing → a'] },
+    { reason: 'copies of a new one', before: {}, after: { a: 1, b: 1 }, pairs: ['nothing → a'] },
     { reason: 'a copy is removed', before: { a: 1, b: 1 }, after: { a: 2 }, pairs: ['a → a'] },
     {
-      reason: 'one that differed is removed: the only one that is left is what it becomes',
+      reason: 'one that differed is removed: it is compared with the only one left',
       before: { a: 1, b: 2 },
       after: { a: 1 },
       pairs: ['a → a', 'b → a'],
@@ -79,7 +79,7 @@ describe('definitions of one name', () => {
       after: { a: 1, b: 2 },
       pairs: ['a → a', 'nothing → b'],
       riddle:
-        'b:1:1: widgets.example.com is in a too, and the two differ: nothing was at this path before, so that it counts as new.',
+        'b:1:1: widgets.example.com is also defined in a, and the two differ: the base has no such definition at this path, so it counts as new.',
     },
     {
       reason: 'one that differed is removed, and several are left',
@@ -87,7 +87,7 @@ describe('definitions of one name', () => {
       after: { a: 1, b: 2 },
       pairs: ['a → a', 'b → b', 'c/b → b'],
       riddle:
-        'c/b:1:1: widgets.example.com is in a too, and the two differ: nothing is at this path any more, so that it was compared with b.',
+        'c/b:1:1: widgets.example.com is also defined in a, and the two differ: it is no longer at this path, so it was compared with b.',
     },
     {
       reason: 'all are moved and changed: a file keeps its name',
@@ -95,9 +95,9 @@ describe('definitions of one name', () => {
       after: { 'new/b': 3, 'new/a': 4 },
       pairs: ['old/a → new/a', 'old/b → new/b'],
       riddle:
-        'old/a:1:1: widgets.example.com is in new/b too, and the two differ: nothing is at this path any more, so that it was compared with new/a.',
+        'old/a:1:1: widgets.example.com is also defined in new/b, and the two differ: it is no longer at this path, so it was compared with new/a.',
     },
-  ])('a riddle: $reason', ({ before, after, pairs: expected, riddle }) => {
+  ])('an ambiguous name: $reason', ({ before, after, pairs: expected, riddle }) => {
     const found = paired(before as unknown as Files, after as unknown as Files);
     expect(found.pairs).toEqual(expected);
     expect(found.riddles[0]).toBe(riddle);
@@ -116,7 +116,7 @@ test('files distinguish pairs only if a name is ambiguous', () => {
 
 const files = fc.dictionary(fc.constantFrom('a', 'b', 'c/a', 'c/b', 'd'), fc.integer({ min: 1, max: 3 }));
 
-test('nothing that was there goes unseen, and nothing is called deleted while a file has it', () => {
+test('every definition is paired, and none counts as deleted while a file defines it', () => {
   fc.assert(
     fc.property(files, files, (before, after) => {
       const { pairs: found } = pairs(sideOf(before), sideOf(after));

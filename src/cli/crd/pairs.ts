@@ -1,6 +1,6 @@
 /**
- * Which definition of one side is which of the other: by name, and where several have a name (examples, overlays, copies in a chart)
- * by path. If neither decides, the pair is guessed and reported as ambiguous.
+ * Pairs the definitions of both sides by name, and by path if several have the same name (examples, overlays, copies in a chart). If
+ * neither decides, the pair is guessed and reported as ambiguous.
  */
 import { alike } from '../../crd-compat/internal.ts';
 import type { Problem } from '../documents/index.ts';
@@ -12,7 +12,7 @@ export interface Pair {
   readonly name: string;
   readonly before?: Definition;
   readonly after?: Definition;
-  /** The file, where other pairs have the same name. */
+  /** The file, if other pairs have the same name. */
   readonly file?: string;
 }
 
@@ -22,17 +22,17 @@ interface Pairs {
   readonly riddles: readonly Riddle[];
 }
 
-/** A definition that has a name with others, differs from them, and has nothing at its path on the other side. */
+/** An ambiguous definition: it shares its name with others, differs from them, and the other side has none at its path. */
 interface Riddle {
   readonly definition: Definition;
   readonly other: Definition;
-  /** What it was compared with; nothing where it counts as new. */
+  /** The definition that it was compared with; undefined if it counts as new. */
   readonly comparedWith?: Definition;
 }
 
 /**
- * One definition in one file against one in another are a pair whatever they are called: that is how a name is changed. A file of
- * several against a file of one is a riddle, not a deletion of all others.
+ * `pairs` pairs the definitions of both sides. Two files with one definition each are a pair whatever the names: that is how a rename is
+ * compared. A file with several definitions against a file with one is ambiguous, not a deletion of all others.
  */
 export function pairs(old: Side, now: Side, wanted?: string): Pairs {
   const before = chosen(old, wanted);
@@ -71,7 +71,7 @@ function severalForOne(several: readonly Definition[], single: readonly Definiti
   };
 }
 
-/** The same pair, whose two definitions are one and the same wherever they are alike: rules are compiled once for all who ask. */
+/** `sharing` makes both definitions of a pair share their equal parts, so that each validation rule is compiled only once. */
 export function sharing(pair: Pair): Pair {
   const { before, after } = pair;
   if (before === undefined || after === undefined) return pair;
@@ -81,7 +81,7 @@ export function sharing(pair: Pair): Pair {
 
 interface Matching {
   readonly name: string;
-  /** Those that have no counterpart yet. */
+  /** The definitions without a counterpart so far. */
   readonly before: Definition[];
   readonly after: Definition[];
   readonly pairs: Pair[];
@@ -95,13 +95,13 @@ function pairsNamed(
   const matching: Matching = { name, before: [...before], after: [...after], pairs: [] };
   match(matching, (one, other) => one.path === other.path);
   match(matching, isCopy);
-  // One that is left on either side was moved, and changed on the way.
+  // A single remaining definition on each side was moved and changed at the same time.
   if (matching.before.length === 1 && matching.after.length === 1) match(matching, () => true);
   const riddles = guess(matching, after);
   return { pairs: distinct(matching.pairs), riddles };
 }
 
-/** Each with the first that is its counterpart. */
+/** `match` pairs each definition with its first counterpart. */
 function match(
   { name, before, after, pairs }: Matching,
   isCounterpart: (one: Definition, other: Definition) => boolean,
@@ -119,8 +119,8 @@ const specOf = ({ crd }: Definition): string => JSON.stringify(crd.spec);
 const isCopy = (one: Definition, other: Definition): boolean => specOf(one) === specOf(other);
 
 /**
- * What is left. A definition that is gone from its path is not deleted while another file has it: it becomes that. One at a path
- * that was not there has nobody who could be hit.
+ * `guess` pairs the remaining definitions. A definition that is no longer at its path is not deleted while another file defines it: it
+ * is compared with that one. A definition at a new path counts as new, which is safe.
  */
 function guess(matching: Matching, after: readonly Definition[]): Riddle[] {
   const { name, pairs } = matching;
@@ -143,7 +143,10 @@ function guess(matching: Matching, after: readonly Definition[]): Riddle[] {
   return riddles;
 }
 
-/** A file that is moved keeps its name, and mostly the folder it is in: by how many of the last steps are the same. */
+/**
+ * `nearestTo` finds the definition with the most trailing path segments in common: a moved file keeps its name, and usually its
+ * directory's name.
+ */
 function nearestTo({ path }: Definition, among: readonly Definition[]): Definition | undefined {
   const steps = path.split('/').reverse();
   const inCommon = (other: Definition) => {
@@ -169,15 +172,15 @@ function distinct(all: readonly Pair[]): Pair[] {
   return kept.map((pair) => ({ ...pair, file: (pair.after ?? pair.before)?.origin.file ?? '' }));
 }
 
-/** For who has put two sides together by hand, and can take one of the two away. */
+/** `riddleProblem` reports an ambiguity as an error, for sides that the user selected and can reduce. */
 export const riddleProblem = ({ definition, other }: Riddle): Problem => twice(definition, other);
 
-/** For who checks a whole tree, where both may be meant to be there. */
+/** `riddleWarning` reports an ambiguity as a warning, for a whole tree, where both definitions may be intended. */
 export function riddleWarning({ definition, other, comparedWith }: Riddle): string {
   const { line, column } = definition.origin.place('metadata.name') ?? { line: 1, column: 1 };
   const counted =
     comparedWith === undefined
-      ? 'nothing was at this path before, so that it counts as new'
-      : `nothing is at this path any more, so that it was compared with ${comparedWith.origin.file}`;
-  return `${definition.origin.file}:${line}:${column}: ${definition.name} is in ${other.origin.file} too, and the two differ: ${counted}.`;
+      ? 'the base has no such definition at this path, so it counts as new'
+      : `it is no longer at this path, so it was compared with ${comparedWith.origin.file}`;
+  return `${definition.origin.file}:${line}:${column}: ${definition.name} is also defined in ${other.origin.file}, and the two differ: ${counted}.`;
 }

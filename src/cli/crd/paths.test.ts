@@ -1,4 +1,4 @@
-/** `kidp crd check` of whole repositories: what only mentions definitions is left alone, and each is compared with what it was. */
+/** Tests `kidp crd check` on whole repositories: it skips files that only mention definitions, and pairs the others. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const commit = () => {
 };
 const remove = (name: string) => rmSync(join(directory, name), { recursive: true });
 const check = (...words: string[]) => runCrd(['check', '.', ...words], { directory });
-/** What was compared: `name verdict`, with the file if it is reported. */
+/** Returns the comparisons as `name verdict`, with the file if it is reported. */
 const verdicts = async (...words: string[]) => {
   const { code, out, err } = await check(...words, '-o', 'json');
   const answer = JSON.parse(out);
@@ -52,7 +52,7 @@ const alone = (text: string) => ({
   verdictLines: ['safe'],
 });
 const leftAlone = (file: string) =>
-  `note: 1 file that mentions definitions and cannot be read as one was left alone: ${file}.*\n`;
+  `note: 1 file that mentions definitions but cannot be read as one was skipped: ${file}.*\n`;
 
 const workflow = 'name: x\ninputs: {crds: {description: Compares CustomResourceDefinitions.}}\n';
 const template = `{{- range .Values.names }}\n---\n${widget(1, 'templated')}{{- end }}\n`;
@@ -60,7 +60,7 @@ const patch =
   'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n';
 const huge = (text: string) => `${text}${'# x\n'.repeat(13_000_000)}`;
 
-describe('in a directory, what is no definition is left alone', () => {
+describe('in a directory, files that are not definitions are skipped', () => {
   test.each([
     { reason: 'a workflow', files: { 'action.yml': workflow }, err: '' },
     { reason: 'a schema for editors', files: { 'a.json': '{"enum": ["CustomResourceDefinition"]}' }, err: '' },
@@ -71,7 +71,7 @@ describe('in a directory, what is no definition is left alone', () => {
       err: '',
     },
     {
-      reason: 'a kind of that name of somebody else',
+      reason: 'a kind of that name in another group',
       files: { 'a.yaml': 'apiVersion: example.com/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n' },
       err: '',
     },
@@ -83,7 +83,7 @@ describe('in a directory, what is no definition is left alone', () => {
     },
     { reason: 'a patch', files: { 'a.yaml': patch }, err: leftAlone('a.yaml:') },
     {
-      reason: 'YAML with a slip in it',
+      reason: 'YAML with a syntax error',
       files: { 'a.yaml': 'CustomResourceDefinition: [\n' },
       err: leftAlone('a.yaml:'),
     },
@@ -94,10 +94,10 @@ describe('in a directory, what is no definition is left alone', () => {
     },
     { reason: '50 MB', files: { 'a.yaml': huge('a: CustomResourceDefinition\n') }, err: leftAlone('a.yaml:1:1:') },
     { reason: 'node_modules', files: { 'node_modules/a/a.yaml': widget(1, 'other') }, err: '' },
-    { reason: 'what git ignores', files: { '.gitignore': 'dist/\n', 'dist/a.yaml': widget(1) }, err: '' },
+    { reason: 'files that git ignores', files: { '.gitignore': 'dist/\n', 'dist/a.yaml': widget(1) }, err: '' },
   ])('$reason', async ({ files, err }) => {
     write({ 'crds/a.yaml': widget(2), ...(files as Record<string, string>) });
-    // Both when it is as it was, and when it is new.
+    // The file is new in the first check, and unchanged in the second.
     git('add', 'crds');
     git('commit', '-qm', 'base');
     expect(await verdicts()).toEqual(alone(err));
@@ -105,7 +105,7 @@ describe('in a directory, what is no definition is left alone', () => {
     expect(await verdicts()).toEqual(alone(err));
   });
 
-  test('links in circles, links to nowhere, links to directories, and pipes', async () => {
+  test('circular links, broken links, links to directories, and pipes', async () => {
     write({ 'crds/a.yaml': widget(2) });
     symlinkSync('.', join(directory, 'crds/loop'));
     symlinkSync('self.yaml', join(directory, 'crds/self.yaml'));
@@ -119,7 +119,7 @@ describe('in a directory, what is no definition is left alone', () => {
     expect(err).toMatch(/^note: 2 files that mention .* the first: crds\/gone\.yaml: this link is broken/);
   });
 
-  test('a file that is named is not', async () => {
+  test('a file given by name is not skipped', async () => {
     write({ 'action.yml': workflow, 'template.yaml': template, 'patch.yaml': patch });
     commit();
     for (const name of ['action.yml', 'template.yaml', 'patch.yaml']) {
@@ -145,8 +145,8 @@ describe('in a directory, what is no definition is left alone', () => {
   });
 });
 
-describe('definitions of one name in several files', () => {
-  test('are each compared with what was at their path', async () => {
+describe('definitions with the same name in several files', () => {
+  test('are compared with the old definition at the same path', async () => {
     write({ 'crds/a.yaml': widget(2), 'examples/a.yaml': widget(1) });
     commit();
     expect(await verdicts()).toEqual({
@@ -163,7 +163,7 @@ describe('definitions of one name in several files', () => {
     expect((await check('-o', 'markdown')).out).toContain('`widgets.example.com (crds/a.yaml)`: breaking');
   });
 
-  test('in one file too', async () => {
+  test('may be in one file too', async () => {
     write({ 'all.yaml': `${widget(2)}---\n${widget(1)}` });
     commit();
     write({ 'all.yaml': `${widget(2)}---\n${widget(3)}` });
@@ -172,18 +172,18 @@ describe('definitions of one name in several files', () => {
     expect(await verdicts()).toMatchObject({ code: 1, err: '' });
   });
 
-  test('of which one is new and differs: it counts as new, and a warning says so', async () => {
+  test('count as new, with a warning, if their path is new and they differ', async () => {
     write({ 'crds/a.yaml': widget(2) });
     commit();
     write({ 'crds/copy.yaml': widget(2), 'examples/narrow.yaml': widget(1) });
     const { code, err } = await verdicts();
     expect({ code, err }).toEqual({
       code: 0,
-      err: 'warning: examples/narrow.yaml:3:12: widgets.example.com is in crds/a.yaml too, and the two differ: nothing was at this path before, so that it counts as new.\n',
+      err: 'warning: examples/narrow.yaml:3:12: widgets.example.com is also defined in crds/a.yaml, and the two differ: the base has no such definition at this path, so it counts as new.\n',
     });
   });
 
-  test('are found again where they were moved to, deleted where no file has them any more', async () => {
+  test('are found after a move, and count as deleted only if no file defines them', async () => {
     write({ 'old/a.yaml': widget(2), 'old/b.yaml': widget(1), 'old/c.yaml': widget(1, 'gadgets') });
     commit();
     renameSync(join(directory, 'old'), join(directory, 'new'));
@@ -196,7 +196,7 @@ describe('definitions of one name in several files', () => {
     expect((await verdicts()).verdictLines[0]).toBe('gadgets.example.com breaking');
   });
 
-  test('from below the root of the repository, and by several paths that overlap', async () => {
+  test('may be checked from below the root of the repository, and by overlapping paths', async () => {
     write({ 'deploy/crds/a.yaml': widget(2), 'deploy/examples/a.yaml': widget(1) });
     commit();
     write({ 'deploy/crds/a.yaml': widget(1) });
@@ -209,7 +209,7 @@ describe('definitions of one name in several files', () => {
 });
 
 describe('a tree without definitions', () => {
-  test('has none that breaks: CI may ask every repository', async () => {
+  test('is safe, so that CI may check every repository', async () => {
     write({ 'app.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n' });
     commit();
     expect(await check()).toEqual({
@@ -221,7 +221,7 @@ describe('a tree without definitions', () => {
     expect(await check('-o', 'markdown')).toMatchObject({ code: 0, out: expect.stringContaining('safe') });
   });
 
-  test('is not what was meant by whoever names a definition, or a path that is not there', async () => {
+  test('is bad input if the user names a definition, or a path that does not exist', async () => {
     write({ 'app.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n' });
     commit();
     expect(await check('--name', 'x')).toMatchObject({
@@ -236,7 +236,7 @@ describe('kustomize and charts in a tree', () => {
   const kustomization = (resource: string, ...patches: string[]) =>
     `resources: [${resource}]\npatches: [${patches.map((path) => `{path: ${path}}`)}]\n`;
 
-  test('patches are no definitions, wherever they are, and what cannot be built is read as it is', async () => {
+  test('patches are not definitions, and files that kustomize cannot build are read unbuilt', async () => {
     write({
       'crd/kustomization.yaml': kustomization('bases/a.yaml', 'patches/a.yaml', '../elsewhere/a.yaml'),
       'crd/bases/a.yaml': widget(2),
@@ -250,11 +250,11 @@ describe('kustomize and charts in a tree', () => {
     write({ kustomize: '#!/bin/sh\nexit 1\n' });
     execFileSync('chmod', ['+x', join(directory, 'kustomize')]);
     expect(await verdicts()).toEqual(
-      alone('note: crd: kustomize cannot build it: files are compared as they are .*\n'),
+      alone('note: crd: kustomize cannot build it: source files are compared as they are\\.\n'),
     );
   });
 
-  test('a chart whose templates make no definition is not rendered at all', async () => {
+  test('a chart whose templates contain no definition is not rendered', async () => {
     write({
       'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
       'chart/crds/a.yaml': widget(2),

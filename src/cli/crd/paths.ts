@@ -1,6 +1,6 @@
 /**
- * The definitions below paths. A file or chart that was named must make sense as a whole; in a directory definitions are looked for,
- * and what else lies there is left alone.
+ * Reads the definitions below paths. A file or chart given by name must be valid as a whole; in a directory, everything that is not a
+ * definition is ignored.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -13,10 +13,10 @@ import { isBeside, isUnfinished, MENTION, mayBuildDefinitions } from './director
 
 export interface PathOptions {
   readonly standardInput: NodeJS.ReadableStream;
-  /** For helm. */
+  /** The values files and values for helm. */
   readonly values?: readonly string[];
   readonly set?: readonly string[];
-  /** Where a path is among all that are compared; without it each path is where the comparison begins. */
+  /** Returns the common prefix of the definitions below a path; without it, their paths are relative to that path. */
   readonly prefixOf?: (path: string) => string;
 }
 
@@ -25,7 +25,7 @@ export interface FoundProblem extends Problem {
   readonly path?: string;
 }
 
-/** What could not be looked at, in words. */
+/** A note about input that was not compared. */
 interface Note {
   readonly file: string;
   readonly path?: string;
@@ -35,10 +35,10 @@ interface Note {
 export interface PathsRead {
   readonly definitions: readonly Definition[];
   readonly problems: readonly FoundProblem[];
-  /** What mentions definitions and is none. */
+  /** Files that mention definitions but are none. */
   readonly leftAlone: readonly FoundProblem[];
   readonly notes: readonly Note[];
-  /** One text, as a file is: whoever names one means what is in it, and not that all else is to be deleted. */
+  /** Whether the side is a single file: definitions that it does not contain do not count as deleted. */
   readonly isText: boolean;
 }
 
@@ -70,7 +70,7 @@ function kindOf(path: string): PathKind {
 interface Named {
   readonly path: string;
   readonly kind: PathKind;
-  /** The same on both sides of a comparison, where nothing was moved. */
+  /** Returns the path of a file for pairing: the same on both sides of a comparison, unless the file was moved. */
   pathOf(file: string): string;
 }
 
@@ -111,7 +111,7 @@ async function sourcesOf({ path, kind, pathOf }: Named, { options, notes, leftAl
   };
 }
 
-/** All objects of a text, definitions or not. */
+/** `readText` adds the definitions of a text to `into`, and returns all of its objects. */
 function readText(source: SourceText, { kind, pathOf }: Named, into: Reading): LocatedObject[] {
   const inDirectory = kind === 'directory';
   const placed = (problem: Problem): FoundProblem =>
@@ -127,7 +127,7 @@ function readText(source: SourceText, { kind, pathOf }: Named, into: Reading): L
   });
   into.problems.push(...manifests.problems.map(placed));
   for (const located of manifests.objects.filter((each) => isDefinition(each, !inDirectory))) {
-    // What kustomize has built counts as the kustomization's, wherever it was written: two overlays may build upon one file.
+    // A definition built by kustomize belongs to the kustomization, not to its source file: two overlays may share one file.
     const file = source.renderedFrom?.tool === 'kustomize' ? source.file : located.file;
     const { definition, problems } = definitionIn(located, pathOf(file));
     if (definition !== undefined) into.definitions.push(definition);
@@ -138,7 +138,7 @@ function readText(source: SourceText, { kind, pathOf }: Named, into: Reading): L
   return manifests.objects;
 }
 
-/** A file that was named and holds something else is a mistake; a bundle that holds definitions among other things is none. */
+/** `demandDefinition` reports a file given by name without any definition; a bundle may contain other objects too. */
 function demandDefinition(
   path: string,
   [first]: readonly LocatedObject[],
@@ -159,9 +159,9 @@ function demandDefinition(
 }
 
 const notADefinition = ({ object }: LocatedObject): string =>
-  `this is a ${object.kind}, not a CustomResourceDefinition: give one of apiextensions.k8s.io/v1.`;
+  `this is a ${object.kind}, want a CustomResourceDefinition of apiextensions.k8s.io/v1.`;
 
-/** Two of one name in a file leave open which of them counts. */
+/** `repeated` reports definitions of the same name in one file: it is ambiguous which of them applies. */
 function repeated(definitions: readonly Definition[]): Problem[] {
   const first = new Map<string, Definition>();
   return definitions.flatMap((each) => {
@@ -182,7 +182,7 @@ export function twice({ name, origin }: Definition, other: Definition): Problem 
   };
 }
 
-/** Where kustomize cannot be asked, the files it builds upon are read as they are: better than nothing, and it is said. */
+/** `built` runs kustomize. If that is not possible, it reads the source files unbuilt and adds a note. */
 function built(directory: string, problems: Problem[], note: TakeNote, isNamed: boolean): SourceText[] {
   if (!isNamed && !mayBuildDefinitions(directory)) return [];
   const own: Problem[] = [];
@@ -195,7 +195,7 @@ function built(directory: string, problems: Problem[], note: TakeNote, isNamed: 
   }
   const why =
     problem.code === 'no-kustomize' ? 'neither kustomize nor kubectl is on the PATH' : 'kustomize cannot build it';
-  note(directory, `${why}: files are compared as they are before it.`);
+  note(directory, `${why}: source files are compared as they are.`);
   return filesOf(resolve(directory)).map((file) => ({ file: shownPath(file), text: readFileSync(file, 'utf8') }));
 }
 

@@ -1,4 +1,4 @@
-/** Where in the files a change stands: the keyword that was changed on either side, or what is nearest to it. */
+/** Locates a change in the files: the keyword that was changed on either side, or its nearest existing parent. */
 import type { Change, Crd, CrdSchema } from '../../crd-compat/index.ts';
 import type { Definition } from './definitions.ts';
 
@@ -6,15 +6,15 @@ export interface ChangedLine {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** What stands there. */
+  /** The text of the line. */
   readonly text: string;
 }
 
 interface ChangedLines {
-  /** Undefined where there is nothing on that side, or no text to show. */
+  /** Undefined if the change has no counterpart on that side, or if there is no source text. */
   readonly before?: ChangedLine;
   readonly after?: ChangedLine;
-  /** Where a reviewer should look: on the new side where there is one. */
+  /** The position for annotations: on the new side if it exists. */
   readonly at: { readonly file: string; readonly line?: number; readonly column?: number };
 }
 
@@ -56,11 +56,11 @@ function lineOf({ crd, origin }: Definition, change: Change, value: unknown, oth
   return text === undefined ? undefined : { file: origin.file, ...place, text: excerpt(text, place.column) };
 }
 
-/** JSON may be all on one line: then it begins where the change is. */
+/** `excerpt` shortens a long line, such as minified JSON, to start at the change. */
 const excerpt = (line: string, column: number): string =>
   line.length > 160 ? `…${line.slice(column - 1)}` : line.trim();
 
-/** On the new side a field that was renamed goes by its new name. */
+/** `renamed` returns the change with the path on the new side, where a renamed field has its new name. */
 function renamed(change: Change): Change {
   if (change.kind !== 'field-renamed') return change;
   return { ...change, path: `${change.path.slice(0, change.path.lastIndexOf('.'))}.${String(change.after)}` };
@@ -68,7 +68,7 @@ function renamed(change: Change): Change {
 
 type Steps = readonly (string | number)[];
 
-/** The way through the definition to what a change is about, as far as it goes. */
+/** `fieldOf` returns the path in the definition to the changed field, as far as it exists. */
 function fieldOf(change: Change, crd: Crd): { readonly path: Steps; readonly isThere: boolean } {
   if (change.kind === 'crd-created' || change.kind === 'crd-deleted') return { path: [], isThere: true };
   if (!change.path.startsWith('.')) return inDefinition(change.path, crd);
@@ -77,7 +77,7 @@ function fieldOf(change: Change, crd: Crd): { readonly path: Steps; readonly isT
   if (schema === undefined) return { path: ['spec', 'versions'], isThere: false };
   const root: Steps = ['spec', 'versions', index, 'schema', 'openAPIV3Schema'];
   const path = change.path === '.' ? '' : change.path;
-  // Whether a field is required is said by the object around it.
+  // The `required` keyword is in the schema of the parent object.
   const isRequirement = change.kind.startsWith('required-');
   const found = inSchema(schema, path, root);
   if (!isRequirement) return found;
@@ -87,7 +87,7 @@ function fieldOf(change: Change, crd: Crd): { readonly path: Steps; readonly isT
 const aroundField = ({ path, isThere }: { path: Steps; isThere: boolean }): Steps =>
   isThere ? path.slice(0, -2) : path;
 
-/** `spec.versions[v1].additionalPrinterColumns[Age]`: names in brackets stand for the item of that name. */
+/** `inDefinition` resolves `spec.versions[v1].additionalPrinterColumns[Age]`: brackets contain the name of a list item. */
 function inDefinition(path: string, crd: Crd): { path: Steps; isThere: boolean } {
   const steps: (string | number)[] = [];
   let value: unknown = crd;
@@ -102,7 +102,7 @@ function inDefinition(path: string, crd: Crd): { path: Steps; isThere: boolean }
   return { path: steps, isThere: true };
 }
 
-/** `.spec.items[].labels.*`: a name may have dots in it, so the schema says where it ends. */
+/** `inSchema` resolves `.spec.items[].labels.*`. A name may contain dots, so the schema decides where it ends. */
 function inSchema(schema: CrdSchema, rest: string, path: Steps): { path: Steps; isThere: boolean } {
   if (rest === '') return { path, isThere: true };
   if (rest.startsWith('[]') && schema.items !== undefined) {
@@ -122,7 +122,7 @@ function inSchema(schema: CrdSchema, rest: string, path: Steps): { path: Steps; 
   return { path, isThere: false };
 }
 
-/** Of a family of changes, the keywords of a schema that it may be written in. */
+/** The schema keywords of each family of changes. */
 const keywords: readonly (readonly [string, readonly string[]])[] = [
   ['minimum-', ['minimum', 'exclusiveMinimum']],
   ['maximum-', ['maximum', 'exclusiveMaximum']],
@@ -158,7 +158,10 @@ const keywords: readonly (readonly [string, readonly string[]])[] = [
   ['transition-rule-', ['x-kubernetes-validations']],
 ];
 
-/** From the field to what was changed of it: none where the change is of the field itself, undefined where it is not on this side. */
+/**
+ * `keywordOf` returns the path from the field to the changed keyword: empty if the field itself changed, undefined if this side does not
+ * have the keyword.
+ */
 function keywordOf(change: Change, schema: unknown, value: unknown, other: unknown): Steps | undefined {
   const names = keywords.find(([kind]) => change.kind.startsWith(kind))?.[1];
   if (names === undefined || !isMembers(schema)) return [];
@@ -170,11 +173,11 @@ function keywordOf(change: Change, schema: unknown, value: unknown, other: unkno
   const wanted = isRequirement ? change.path.split('.').at(-1) : (onlyIn(value, other) ?? value);
   const index = written.findIndex((each) => JSON.stringify(each) === JSON.stringify(wanted));
   if (index >= 0) return [name, index];
-  // One that was added is not in the old list, nor one that was removed in the new.
+  // An added item is not in the old list, and a removed item is not in the new one.
   return value === undefined || isRequirement || Array.isArray(other) ? undefined : [name];
 }
 
-/** Of two lists, the first that only this one has. */
+/** `onlyIn` returns the first item that only the first list has. */
 function onlyIn(list: unknown, other: unknown): unknown {
   if (!Array.isArray(list) || !Array.isArray(other)) return undefined;
   const known = new Set(other.map((each) => JSON.stringify(each)));
@@ -188,6 +191,6 @@ function valueAt(root: unknown, path: Steps): unknown {
 const isMembers = (value: unknown): value is Record<string | number, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** As `place` reads it. */
+/** `written` formats a path for `place`. */
 const written = (path: Steps): string =>
   path.map((step) => (typeof step === 'number' ? `[${step}]` : `[${JSON.stringify(step)}]`)).join('');

@@ -1,4 +1,4 @@
-/** Definitions as the cluster had them before: the CRDRevisions that the platform keeps. */
+/** Reads earlier revisions of definitions from a cluster: the CRDRevisions that the platform stores. */
 import {
   type CrdRevision,
   crdRevision,
@@ -20,7 +20,7 @@ const revisions: Resource = {
   namespaced: false,
 };
 
-/** The oldest first. */
+/** `revisionsOf` lists the revisions of a definition, oldest first. */
 export async function revisionsOf(client: Client, name: string): Promise<readonly CrdRevision[]> {
   const found: CrdRevision[] = [];
   let next: string | undefined;
@@ -46,7 +46,7 @@ export async function revisionsOf(client: Client, name: string): Promise<readonl
     .sort((one, other) => one.spec.sequence - other.spec.sequence);
 }
 
-/** `revision:NAME@NUMBER`; without a number the newest. */
+/** `definitionAt` reads `revision:NAME@NUMBER`; without a number, the newest revision. */
 export async function definitionAt(client: Client, word: string): Promise<Definitions> {
   const [, name, number] = /^revision:([^@]+?)(?:@([1-9][0-9]*))?$/.exec(word) ?? [];
   if (name === undefined) {
@@ -59,7 +59,7 @@ export async function definitionAt(client: Client, word: string): Promise<Defini
   const wanted = number === undefined ? all.at(-1) : all.find(({ spec }) => spec.sequence === Number(number));
   if (wanted === undefined) {
     const known = all.map(({ spec }) => spec.sequence).join(', ');
-    const words = known === '' ? 'none is kept of that name' : `kept are ${known}`;
+    const words = known === '' ? 'no revision of that name is stored' : `stored revisions are ${known}`;
     throw new InputError('no-such-revision', `there is no ${word}: ${words}.`);
   }
   return liveDefinition(unpackRevision(wanted), `revision:${name}@${wanted.spec.sequence}`);

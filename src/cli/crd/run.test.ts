@@ -1,4 +1,4 @@
-/** `kidp crd`: where definitions come from, and what is said of input that is none. What it prints is in src/cli/crd/golden. */
+/** Tests where `kidp crd` reads definitions from, and how it reports bad input. The expected output is in src/cli/crd/golden. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const verdicts = async (...words: string[]) => {
   return { code, err, verdict: answer.verdict ?? answer.map((each: { verdict: string }) => each.verdict) };
 };
 
-describe('bad input is reported with its position, and is exit code 2', () => {
+describe('bad input is reported with its position and exit code 2', () => {
   const schema = (text: string) => widget(1).replace(/type: object\n {8}properties:[\s\S]*/, text);
   const levels = (number: number) => {
     const open = Array.from({ length: number }, () => '{type: object, properties: {a: ').join('');
@@ -59,7 +59,7 @@ describe('bad input is reported with its position, and is exit code 2', () => {
       err: /bad\.yaml:23:12: widgets\.example\.com is already defined in .*bad\.yaml:1/,
     },
     {
-      reason: 'two where one is expected',
+      reason: 'two definitions where one is expected',
       text: `${widget(1)}---\n${widget(2, 'gadgets')}`,
       err: /bad\.yaml:21:1: there are 2 definitions in this file .* --name/,
     },
@@ -77,16 +77,20 @@ describe('bad input is reported with its position, and is exit code 2', () => {
     { reason: '1,000 levels', text: levels(1000), err: /bad\.yaml:14:\d+: .*Nested/ },
     { reason: 'YAML that does not parse', text: 'a: [1\nb: 2\n', err: /bad\.yaml:2:\d+: .*YAML/ },
     {
-      reason: 'a key that comes twice',
+      reason: 'a duplicate key',
       text: `${widget(1)}kind: Again\n`,
       err: /bad\.yaml:20:1: Map keys must be unique/,
     },
     { reason: 'aliases of aliases', text: `${widget(1)}${bomb}\n`, err: /bad\.yaml:1:1: Excessive alias count/ },
-    { reason: '5 MB', text: `${widget(1)}# ${'x'.repeat(5e6)}\n`, err: /bad\.yaml:1:1: this document has 4\.\d MB/ },
+    {
+      reason: '5 MB',
+      text: `${widget(1)}# ${'x'.repeat(5e6)}\n`,
+      err: /bad\.yaml:1:1: this document is 4\.\d MB large/,
+    },
     {
       reason: '5 MB of values',
       text: `${widget(1)}x:\n${'- 1\n'.repeat(1.25e6)}`,
-      err: /bad\.yaml:1:1: this document has/,
+      err: /bad\.yaml:1:1: this document is/,
     },
   ])('$reason', async ({ text, err }) => {
     write({ 'good.yaml': widget(1), 'bad.yaml': text });
@@ -95,7 +99,7 @@ describe('bad input is reported with its position, and is exit code 2', () => {
     expect((await run('migrate', 'good.yaml', 'bad.yaml')).code).toBe(2);
   });
 
-  describe('what the API server would refuse', () => {
+  describe('a definition that the API server would reject', () => {
     const rows = [
       {
         reason: 'a default of another type',
@@ -103,7 +107,7 @@ describe('bad input is reported with its position, and is exit code 2', () => {
         err: /new\.yaml:19:37: The default "big" is none that its schema accepts/,
       },
       {
-        reason: 'a pattern that is none',
+        reason: 'an invalid pattern',
         field: '{type: string, pattern: "(?<=x)y["}',
         err: /new\.yaml:19:36: The pattern "\(\?<=x\)y\[" cannot be compiled/,
       },
@@ -115,7 +119,10 @@ describe('bad input is reported with its position, and is exit code 2', () => {
     ];
     const definition = (field: string) => widget(1).replace(/\{type: integer, maximum: 1\}/, field);
 
-    test.each(rows)('is bad input where it is new, and none where it was there: $reason', async ({ field, err }) => {
+    test.each(rows)('is bad input if the invalid part is new, but not if it existed before: $reason', async ({
+      field,
+      err,
+    }) => {
       write({
         'old.yaml': widget(1),
         'new.yaml': definition(field),
@@ -155,7 +162,7 @@ describe('bad input is reported with its position, and is exit code 2', () => {
     expect(await run(...words)).toEqual({ code: 2, out: '', err: expect.stringMatching(err) });
   });
 
-  test('formats that have a place for it say it there', async () => {
+  test('formats that can represent bad input include it', async () => {
     write({ 'good.yaml': widget(1), 'bad.yaml': widget(1).replace('k8s.io/v1', 'k8s.io/v1beta1') });
     const github = await run('diff', 'good.yaml', 'bad.yaml', '-o', 'github');
     expect(github).toMatchObject({ code: 2, out: expect.stringMatching(/^::error file=bad\.yaml,line=1,col=1,/) });
@@ -170,21 +177,21 @@ describe('bad input is reported with its position, and is exit code 2', () => {
   });
 });
 
-describe('as Kubernetes reads it', () => {
-  test('what is null is not there, and a status that says nothing is none', async () => {
+describe('definitions are read the way Kubernetes reads them', () => {
+  test('null fields and an empty status are ignored', async () => {
     const generated = `${widget(1).replace('names: {', 'conversion:\n  names: {singular: null, ')}status:\n  conditions: []\n  storedVersions: []\n`;
     write({ 'old.yaml': widget(1), 'new.yaml': generated });
     expect(await verdicts('diff', 'old.yaml', 'new.yaml')).toEqual({ code: 0, err: '', verdict: 'safe' });
   });
 
-  test('a number past 2^53 is one', async () => {
+  test('numbers beyond 2^53 are accepted', async () => {
     const large = widget(1).replace('maximum: 1}', 'maximum: 9223372036854775807}');
     write({ 'old.yaml': large, 'new.yaml': widget(10) });
     const { out } = await run('diff', 'old.yaml', 'new.yaml', '-o', 'json');
     expect(JSON.parse(out).changes[0]).toMatchObject({ kind: 'maximum-lowered', before: 2 ** 63, after: 10 });
   });
 
-  test('colour is for screens', async () => {
+  test('only terminals get colour', async () => {
     write({ 'old.yaml': widget(2), 'new.yaml': widget(1) });
     vi.stubEnv('NO_COLOR', undefined);
     const screen = await runCrd(['diff', 'old.yaml', 'new.yaml'], { directory, tty: true });
@@ -202,7 +209,7 @@ describe('where definitions come from', () => {
     expect(out).toMatch(/\+ <stdin>:19:37: size: \{type: integer, maximum: 1\}/);
   });
 
-  test('the same definition in two files is one, two that differ are paired by path, and what that leaves open is a riddle', async () => {
+  test('equal definitions in two files count once, different ones are paired by path, others are ambiguous', async () => {
     write({ 'old/a.yaml': widget(1), 'old/copy/a.yaml': widget(1), 'new/a.yaml': widget(2) });
     expect(await verdicts('diff', 'old', 'new')).toEqual({ code: 0, err: '', verdict: 'safe' });
     write({ 'old/copy/a.yaml': widget(3), 'new/copy/a.yaml': widget(2) });
@@ -213,7 +220,7 @@ describe('where definitions come from', () => {
     );
   });
 
-  test('kustomize is asked, and where there is none the files are read as they are', async () => {
+  test('kustomize builds directories; without it the source files are read unbuilt', async () => {
     write({
       'old/kustomization.yaml': 'resources: [bases/a.yaml]\n',
       'old/bases/a.yaml': widget(2),
@@ -228,7 +235,7 @@ describe('where definitions come from', () => {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^note: .*files are compared as they are/) });
   });
 
-  test('a chart without helm: what is in crds/, its subcharts’ too, and a note', async () => {
+  test('a chart without helm: the definitions in crds/, including subcharts, and a note', async () => {
     write({
       'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
       'chart/crds/a.yaml': widget(2),
@@ -257,16 +264,16 @@ describe('where definitions come from', () => {
 describe('without a git repository', () => {
   test.each([
     {
-      reason: 'the base was left out',
+      reason: 'without --base',
       words: ['check', 'a.yaml'],
       err: /kidp: kidp crd check: the files are not in a git/,
     },
     {
-      reason: 'a base was named',
+      reason: 'with --base',
       words: ['check', 'a.yaml', '--base', 'main'],
       err: /kidp: --base: the files are not in/,
     },
-  ])('check says what else there is: $reason', async ({ words, err }) => {
+  ])('check names the alternative: $reason', async ({ words, err }) => {
     write({ 'a.yaml': widget(1) });
     const found = await run(...words);
     expect(found).toMatchObject({ code: 2, err: expect.stringMatching(err) });
@@ -290,17 +297,17 @@ describe('git', () => {
     commit('base');
   });
 
-  test('a path as it was', async () => {
+  test('a path at a revision', async () => {
     write({ 'crds/a.yaml': widget(1) });
     const words = ['diff', `git:main:${directory}/crds/a.yaml`, 'crds/a.yaml'];
     const { code, out } = await run(...words);
     expect(code).toBe(1);
     expect(out).toMatch(/- git:main:crds\/a\.yaml:19:37: .*\n.*\+ crds\/a\.yaml:19:37/);
-    expect((await run('diff', `git:main:${directory}/none`, 'crds/a.yaml')).err).toMatch(/there was no .*none at main/);
+    expect((await run('diff', `git:main:${directory}/none`, 'crds/a.yaml')).err).toMatch(/none does not exist at main/);
     expect((await run('diff', `git:none:${directory}/crds`, 'crds')).err).toMatch(/unknown git revision "none"/);
   });
 
-  test('check: what a branch changes, since it left main', async () => {
+  test('check compares a branch with its merge base', async () => {
     git('update-ref', 'refs/remotes/origin/main', 'main');
     expect(await verdicts('check', 'crds')).toEqual({ code: 0, err: '', verdict: ['safe', 'safe'] });
     write({ 'crds/a.yaml': widget(1) });
@@ -309,7 +316,7 @@ describe('git', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/- git:[0-9a-f]{10}:crds\/a\.yaml:19:37: .*\n.*\+ crds\/a\.yaml:19:37/);
     expect(await verdicts('check', 'crds', '--base', 'HEAD')).toMatchObject({ code: 0 });
-    // What main has won since is not this branch's doing.
+    // Commits on main after the merge base are not changes of this branch.
     git('checkout', '-qb', 'else', 'main~1');
     write({ 'crds/more.yaml': widget(1, 'gizmos') });
     commit('more');
@@ -318,7 +325,7 @@ describe('git', () => {
     expect((await verdicts('check', 'crds')).verdict).toEqual(['safe', 'breaking']);
   });
 
-  test('check: what was deleted or is new', async () => {
+  test('check accepts deleted and new paths', async () => {
     write({ 'new/b.yaml': widget(1, 'gizmos') });
     rmSync(join(directory, 'crds'), { recursive: true });
     expect(await verdicts('check', 'crds', 'new')).toEqual({
@@ -330,7 +337,7 @@ describe('git', () => {
   });
 });
 
-/** As `helm package` does: a tar archive, compressed. */
+/** Packages files the way `helm package` does: a compressed tar archive. */
 function packed(files: Record<string, string>): Buffer {
   const block = (content: Buffer) => Buffer.concat([content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
   const entry = (name: string, content: Buffer, type: string) => {

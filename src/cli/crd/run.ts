@@ -1,6 +1,6 @@
 /**
- * `kidp crd`: what a change of a CustomResourceDefinition does to objects and manifests, before anybody applies it. It asks the
- * comparison that admission asks, so that the two cannot differ.
+ * `kidp crd` reports how a change of a CustomResourceDefinition affects objects and manifests before it is applied. It uses the same
+ * comparison as admission, so that the two cannot differ.
  *
  * Exit codes: 0 safe or risky, 1 breaking, 2 bad input.
  */
@@ -19,14 +19,14 @@ import { type CrdReport, format, includesProblems } from './output/format.ts';
 import { type Pair, pairs, riddleProblem, riddleWarning, sharing } from './pairs.ts';
 import { notesOf, readAt, readFiles, readSides, type Side, type SideOptions } from './side.ts';
 
-/** The exit code. Bad input is thrown, unless the format has a place for it. */
+/** `diff` compares two sides and returns the exit code. Bad input is thrown, unless the output format can represent it. */
 export async function diff(old: string, now: string, options: CompareOptions, streams: Streams): Promise<number> {
   const settings = settingsOf(options);
   const sides = await readSides([old, now], { ...options, standardInput: streams.in });
   return compare(sides, old, options, settings, streams);
 }
 
-/** The files of the work tree against a revision of git. */
+/** `check` compares the files of the work tree with a git revision and returns the exit code. */
 export async function check(paths: readonly string[], options: CheckOptions, streams: Streams): Promise<number> {
   const settings = settingsOf(options);
   const { revision, label } = baseOf(options.base, paths);
@@ -38,7 +38,7 @@ export async function check(paths: readonly string[], options: CheckOptions, str
     reason: whyGit(options),
   });
   const after = await readFiles(paths, paths.join(', '), { ...reading, prefixOf: wayOf });
-  // What was deleted since is no mistake of whoever names it.
+  // A path that existed in the base was deleted since: naming it is no mistake.
   const gone = (problem: Problem) => problem.code === 'no-such-file' && before.definitions.length > 0;
   const now = { ...after, problems: after.problems.filter((problem) => !gone(problem)) };
   const [was, is] = withoutKnown(before, withoutIgnored(now, paths));
@@ -49,13 +49,13 @@ export async function check(paths: readonly string[], options: CheckOptions, str
   return compare(sides, label, options, settings, streams, true);
 }
 
-/** The reason to need git; without --base the default base is a git revision too. */
+/** `whyGit` explains why git is needed; without --base the default base is a git revision too. */
 const whyGit = ({ base }: CheckOptions) => ({
   word: base === undefined ? 'kidp crd check' : '--base',
   instead: 'compare two files with "kidp crd diff OLD NEW"',
 });
 
-/** In a whole tree two definitions of one name may both be meant to be there: `isTree`. */
+/** `compare` pairs and compares two sides. With `isTree`, several definitions may have the same name on purpose. */
 async function compare(
   [old, now]: readonly [Side, Side],
   against: string,
@@ -73,7 +73,7 @@ async function compare(
   const paired = found.pairs.map(sharing);
   const refused = paired.flatMap(({ before, after }) => refusals(before, after));
   if (refused.length > 0) return refuse({ ...report, compared: [], problems: refused }, settings, streams);
-  // A tree without definitions has none that breaks, and CI may ask every repository; a name that is given must be one.
+  // CI may check every repository: a tree without definitions is safe. A definition given by name must exist.
   const mayBeNone = isTree && options.name === undefined;
   if (found.pairs.length === 0 && !mayBeNone) throw new InputError('nothing', nothing(old, now, options.name));
   for (const note of notesOf(old, now)) streams.err.write(`note: ${note}\n`);
@@ -102,7 +102,7 @@ async function judgeAll(
   return judged;
 }
 
-/** Where the format has a place for what is wrong, programs find it there; people find it on standard error. */
+/** `refuse` reports bad input on standard error and, if the output format can represent it, on standard output too. */
 async function refuse(report: CrdReport, { output }: Settings, streams: Streams): Promise<number> {
   if (!includesProblems(output)) throw inputErrorOf(report.problems);
   streams.err.write(`${report.problems.map(describeProblem).join('\n')}\n`);

@@ -1,5 +1,5 @@
 /**
- * One side of a comparison, from the word that names it: a file, a directory, `-`, `git:REVISION:PATH`, `cluster:[NAME]`,
+ * Reads one side of a comparison from its argument: a file, a directory, `-`, `git:REVISION:PATH`, `cluster:[NAME]`,
  * `revision:NAME[@NUMBER]` or a Helm chart.
  */
 import { relative } from 'node:path';
@@ -10,7 +10,7 @@ import type { Definition } from './definitions.ts';
 import { type FoundProblem, type PathOptions, type PathsRead, readPaths } from './paths.ts';
 
 export interface Side extends PathsRead {
-  /** As the user has named it. */
+  /** The argument that the user gave. */
   readonly word: string;
 }
 
@@ -19,7 +19,7 @@ export interface SideOptions extends Omit<PathOptions, 'prefixOf'> {
   readonly context?: string;
 }
 
-/** Asks a cluster for what the other side names, so that one is read after the other. */
+/** `readSides` reads both sides. With `cluster:` it reads the other side first, to get the names of the definitions. */
 export async function readSides(words: readonly [string, string], options: SideOptions): Promise<[Side, Side]> {
   const [old, now] = words;
   if (old === '-' && now === '-') {
@@ -47,7 +47,7 @@ async function readSide(word: string, options: SideOptions, others: readonly Def
   return readFiles([word], word, options);
 }
 
-/** What it takes to speak to a cluster is loaded only when one is asked. */
+/** `readLive` reads a side from a cluster. It loads the client only when one is needed. */
 async function readLive(word: string, options: SideOptions, others: readonly Definition[]): Promise<Side> {
   const { withClient } = await import('../common/client.ts');
   if (word.startsWith('revision:')) {
@@ -75,7 +75,7 @@ async function readRevision(word: string, options: SideOptions): Promise<Side> {
   return readAt(revision, [path === '' ? '.' : path], word, options);
 }
 
-/** Paths as they were at a revision of git. What was not there then is no problem for `check`, where it may be new. */
+/** `readAt` reads paths at a git revision. With `mayBeMissing`, as in `check`, a path may be newer than the revision. */
 export async function readAt(
   revision: string,
   paths: readonly string[],
@@ -85,7 +85,7 @@ export async function readAt(
   const files = checkOutBase(revision, paths, options.reason ?? { word, instead: 'name a file' });
   try {
     if (files.paths.length < paths.length && options.mayBeMissing !== true) {
-      throw new InputError('no-such-file', `${word}: there was no ${paths.join(', ')} at ${revision}.`);
+      throw new InputError('no-such-file', `${word}: ${paths.join(', ')} does not exist at ${revision}.`);
     }
     const prefixed = options.mayBeMissing === true ? { prefixOf: (path: string) => relative(files.tree, path) } : {};
     const side = await readFiles(files.paths, word, { ...options, ...prefixed });
@@ -101,7 +101,7 @@ export const readFiles = async (
   options: SideOptions & Pick<PathOptions, 'prefixOf'>,
 ): Promise<Side> => ({ word, ...(await readPaths(paths, options)) });
 
-/** What whoever asked should know of what was not compared; what holds for both sides is said once, of the new one. */
+/** `notesOf` lists what was not compared. A note on both sides is listed once, for the new side. */
 export function notesOf(old: Side, now: Side): string[] {
   const notes = new Map(
     [...old.notes, ...now.notes].map((each) => [JSON.stringify([each.path ?? each.file, each.message]), each]),
@@ -118,8 +118,8 @@ function leftAloneNote(all: readonly FoundProblem[]): string[] {
   if (first === undefined) return [];
   const counted =
     files.size === 1
-      ? '1 file that mentions definitions and cannot be read as one was left alone'
-      : `${files.size} files that mention definitions and cannot be read as one were left alone, the first`;
+      ? '1 file that mentions definitions but cannot be read as one was skipped'
+      : `${files.size} files that mention definitions but cannot be read as one were skipped, the first`;
   return [`${counted}: ${describeProblem(first)}`];
 }
 
@@ -144,7 +144,7 @@ function relabelled(side: Side, tree: string, label: string): Side {
   };
 }
 
-/** The places are worked out when they are asked for; the file may be gone by then, its text is not. */
+/** `placed` renames the file of an origin. Positions are computed lazily from the text, after the file may be deleted. */
 function placed({ origin }: Definition, renamed: (file: string) => string): Definition['origin'] {
   return {
     file: renamed(origin.file),

@@ -1,4 +1,4 @@
-/** What each format promises to whoever reads it, whatever a definition says; what they say is in src/cli/crd/golden. */
+/** Properties of each output format that hold for every definition. The expected texts are in src/cli/crd/golden. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -159,7 +159,7 @@ const promises: { [Format in (typeof crdFormats)[number]]: (written: string, giv
         if (line === fence) fence = undefined;
       } else if (run !== '') fence = run;
       else {
-        // Outside of code nothing but ours is markup.
+        // Outside of code blocks, only the markup of the formatter itself is allowed.
         expect(line.replace(/`+[^`]*`+|`` .* ``/g, '').replace(/<\/?(?:details|summary)>/g, '')).not.toMatch(
           /<[a-z/!]/i,
         );
@@ -170,7 +170,7 @@ const promises: { [Format in (typeof crdFormats)[number]]: (written: string, giv
   },
 };
 
-test.each(crdFormats)('%s can be read by whoever it is for', async (name) => {
+test.each(crdFormats)('%s is well-formed', async (name) => {
   await fc.assert(
     fc.asyncProperty(report, async (given) => {
       promises[name](await format(given, name), given);
@@ -179,7 +179,7 @@ test.each(crdFormats)('%s can be read by whoever it is for', async (name) => {
   );
 });
 
-test.each(crdFormats)('%s says which change was decided by how it is written', async (name) => {
+test.each(crdFormats)('%s marks changes that were decided by syntax', async (name) => {
   const judged = (decidedBy: Change['decidedBy']): CrdReport => {
     const changes: Change[] = [
       {
@@ -207,7 +207,7 @@ test.each(crdFormats)('%s says which change was decided by how it is written', a
       against: 'old.yaml',
     };
   };
-  const says = /judged by how it is written, not by what it accepts|"?decidedBy"?: "?syntax/;
+  const says = /based on syntax, not on the accepted values|"?decidedBy"?: "?syntax/;
   expect(await format(judged('syntax'), name)).toMatch(says);
   expect(await format(judged('acceptance'), name)).not.toMatch(says);
 });

@@ -1,4 +1,4 @@
-/** What came of a comparison, in the words of whoever reads it: people, programs, GitHub, a pull request, code scanning. */
+/** The report of a comparison and its output formats: text, JSON, YAML, SARIF, GitHub annotations and Markdown. */
 import type { ChangeClass } from '../../../crd-compat/index.ts';
 import type { Problem } from '../../documents/index.ts';
 import type { Compared } from '../compare.ts';
@@ -13,17 +13,17 @@ export type CrdFormat = (typeof crdFormats)[number];
 
 export interface CrdReport {
   readonly compared: readonly Compared[];
-  /** Bad input: where there is some, nothing was compared. */
+  /** The problems of the input: if there are any, nothing was compared. */
   readonly problems: readonly Problem[];
   readonly failOn: Exclude<ChangeClass, 'safe'>;
   readonly quiet: boolean;
   readonly colour: boolean;
   readonly version: string;
-  /** What the old side is, for headings. */
+  /** The old side, for headings. */
   readonly against: string;
 }
 
-/** Formats that have a place for bad input; in the others it is said on standard error. */
+/** `includesProblems` reports whether a format represents bad input; for the others it is printed on standard error. */
 export const includesProblems = (format: CrdFormat): boolean => format === 'sarif' || format === 'github';
 
 export async function format(report: CrdReport, as: CrdFormat): Promise<string> {

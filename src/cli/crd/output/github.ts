@@ -1,4 +1,4 @@
-/** Workflow commands of GitHub Actions: each change that is not safe becomes an annotation at its line in the pull request. */
+/** Formats a report as GitHub Actions workflow commands: each unsafe change becomes an annotation at its line. */
 import type { Change } from '../../../crd-compat/index.ts';
 import { command, problemCommand } from '../../check/output/github.ts';
 import type { Compared } from '../compare.ts';
@@ -8,7 +8,7 @@ import { decisionInWords, objectsInWords, ofClass, placeInWords, summary, witnes
 
 export function asGithub({ compared, problems, quiet, failOn }: CrdReport): string {
   const classes = quiet && failOn === 'breaking' ? (['breaking'] as const) : (['breaking', 'risky'] as const);
-  // GitHub shows the first few of a step: what breaks comes first.
+  // GitHub shows only the first annotations of a step, so breaking changes are printed first.
   const annotations = classes.flatMap((wanted) =>
     compared.flatMap((each) => ofClass(each, wanted).map((change) => annotation(change, each))),
   );

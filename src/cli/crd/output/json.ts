@@ -1,4 +1,7 @@
-/** For programs: `{verdict, changes}` of one definition, a list of them with their names where there are several, and with their files where a name comes twice. */
+/**
+ * Formats a report as JSON: `{verdict, changes}` for one definition; for several, a list with their names, and with their files if a
+ * name is ambiguous.
+ */
 import type { Change } from '../../../crd-compat/index.ts';
 import { type Compared, classOf } from '../compare.ts';
 import type { CrdReport } from './format.ts';
@@ -23,7 +26,7 @@ function verdictOf(compared: Compared) {
   };
 }
 
-/** Every field each time, so that programs need not ask which are there: null stands for nothing. */
+/** `changeOf` sets every field, null if it has no value, so that programs need not check which fields exist. */
 function changeOf({ before = null, after = null, witness, ...change }: Change) {
   const { version, path, kind, storedObjects, manifests, message, hits, advice, decidedBy } = change;
   return {

@@ -1,4 +1,4 @@
-/** A comment for a pull request: what it comes to, a table of the changes, and below each what shows it and what to do instead. */
+/** Formats a report as a pull-request comment: the verdict, a table of the changes, and an example and advice for each. */
 import { type Change, type ChangeClass, worst } from '../../../crd-compat/index.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
@@ -17,9 +17,9 @@ import {
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
 
-/** GitHub takes comments of 65,536 characters. */
+/** GitHub accepts comments of up to 65,536 characters. */
 const MOST_CHARACTERS = 60_000;
-/** Of an example, so that one does not take the place of all others. */
+/** The line limit of one example, so that it does not displace the others. */
 const MOST_LINES = 40;
 
 export function asMarkdown({ compared, against }: CrdReport): string {
@@ -33,7 +33,7 @@ export function asMarkdown({ compared, against }: CrdReport): string {
   if (whole.length <= MOST_CHARACTERS) return `${whole}\n`;
   const cut = whole.slice(0, whole.lastIndexOf('\n', MOST_CHARACTERS));
   const open = (cut.match(/^<details>/gm)?.length ?? 0) > (cut.match(/^<\/details>/gm)?.length ?? 0);
-  return `${cut}\n${open ? '```\n\n</details>\n' : ''}\n… and more than fits here: run \`kidp crd diff\` for the full list.\n`;
+  return `${cut}\n${open ? '```\n\n</details>\n' : ''}\n… truncated: run \`kidp crd diff\` for the full list.\n`;
 }
 
 function definition(compared: Compared): string {
@@ -94,7 +94,7 @@ function safe(compared: Compared): string[] {
   return [`<details>\n<summary>${changes.length} safe changes</summary>\n\n${lines.join('\n')}\n\n</details>`];
 }
 
-/** A fence longer than any in the text, so that the text cannot end it. */
+/** `fenced` uses a fence longer than any in the text, so that the text cannot end it. */
 function fenced(language: string, content: string): string[] {
   const longest = Math.max(2, ...[...content.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -103,7 +103,7 @@ function fenced(language: string, content: string): string[] {
 
 const html = (words: string): string => words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** In a table or a sentence: nothing that somebody has written into a schema becomes markup. */
+/** `text` escapes text for a table or a sentence, so that text from a schema never becomes markup. */
 const text = (words: string): string =>
   html(short(words, 400))
     .replace(/[\\`*_[\]|#@]/g, '\\$&')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { exampleLines } from './phrases.ts';
 
-test('an example of thousands of equal elements is cut, and written without anchors', () => {
+test('an example with thousands of equal elements is cut, and has no YAML anchors', () => {
   const element = { name: 'a' };
   const lines = exampleLines({ spec: { items: Array.from({ length: 2001 }, () => element) } }, 40);
   expect(lines).toHaveLength(41);

@@ -1,11 +1,11 @@
-/** Words that several formats share. */
+/** Phrases that several output formats share. */
 import { stringify } from 'yaml';
 import type { Change, ChangeClass, Json, StoredObjects, Witness } from '../../../crd-compat/index.ts';
 import { count } from '../../check/output/text.ts';
 import type { Compared } from '../compare.ts';
 import { classOf } from '../compare.ts';
 
-/** `.spec.size (v1)`; the whole definition has no version. */
+/** `placeInWords` formats the place of a change, such as `.spec.size (v1)`; the definition as a whole has no version. */
 export const placeInWords = ({ path, version }: Change): string =>
   path === '.' && version === ''
     ? 'the definition'
@@ -13,17 +13,17 @@ export const placeInWords = ({ path, version }: Change): string =>
       ? path
       : `${path} (${version})`;
 
-/** The name; with the file where another definition has the same one. */
+/** `nameInWords` returns the name, with the file if another definition has the same name. */
 export const nameInWords = ({ name, file }: Compared): string => (file === undefined ? name : `${name} (${file})`);
 
 export const ofClass = (compared: Compared, wanted: ChangeClass): readonly Change[] =>
   compared.verdict.changes.filter((change) => change.class === wanted);
 
-/** What is to be said where it could not be decided by what the schemas accept; empty where it could. */
+/** `decisionInWords` says that a change was decided by syntax; empty if it was decided by the accepted values. */
 export const decisionInWords = ({ decidedBy }: Change): string =>
-  decidedBy === 'syntax' ? 'judged by how it is written, not by what it accepts' : '';
+  decidedBy === 'syntax' ? 'based on syntax, not on the accepted values' : '';
 
-/** `2 breaking, 1 risky, 3 safe`. */
+/** `tally` counts changes by class: `2 breaking, 1 risky, 3 safe`. */
 export function tally(changes: readonly Change[]): string {
   const counts = (['breaking', 'risky', 'safe'] as const).map((each) => {
     const number = changes.filter((change) => change.class === each).length;
@@ -33,20 +33,20 @@ export function tally(changes: readonly Change[]): string {
 }
 
 const outcomes: Readonly<Record<Witness['outcome'], string>> = {
-  refused: 'applied before, and is refused now',
-  'update-refused': 'is stored, and any update of it is refused now',
+  refused: 'was accepted before and is rejected now',
+  'update-refused': 'is stored, and any update of it is rejected now',
   pruned: 'loses a field now',
-  changed: 'means something else now',
+  changed: 'gets another value now',
   'request-fails': 'fails',
 };
 
-/** `this object applied before, and is refused now: .spec.size: 11 is more than the maximum 10`. */
+/** `witnessInWords` formats `this object was accepted before and is rejected now: .spec.size: 11 is more than the maximum 10`. */
 export function witnessInWords({ outcome, object, request, because }: Witness): string {
   const what = object === undefined && request !== undefined ? request : 'this object';
   return `${what} ${outcomes[outcome]}: ${because}`;
 }
 
-/** `3 of 40 objects would break`, and the first of them. */
+/** `objectsInWords` returns `3 of 40 objects would break` and a line for each of the first ones. */
 export function objectsInWords({ checked, broken, first }: StoredObjects): readonly string[] {
   const summary =
     checked === 0 ? 'no objects were found to check' : `${broken} of ${count(checked, 'object')} would break`;
@@ -60,7 +60,7 @@ export function objectsInWords({ checked, broken, first }: StoredObjects): reado
   ];
 }
 
-/** What it comes to, in a line. */
+/** `summary` summarizes all comparisons in one line. */
 export function summary(compared: readonly Compared[]): string {
   const changed = compared.filter(({ verdict }) => verdict.changes.length > 0);
   const number = (wanted: ChangeClass) => changed.filter((each) => classOf(each) === wanted).length;
@@ -68,14 +68,14 @@ export function summary(compared: readonly Compared[]): string {
   return `${count(compared.length, 'definition')} compared, ${changed.length} changed: ${words}`;
 }
 
-/** An object that shows a change, as YAML, without what nobody reads: lists of thousands, and texts as long as a limit. */
+/** `exampleLines` formats the example object of a change as YAML, with long lists and long texts cut. */
 export function exampleLines(object: Json, most: number): string[] {
   const lines = stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n');
   const shown = lines.slice(0, most).map((line) => cutLine(line));
   return lines.length > most ? [...shown, `… ${lines.length - most} more lines`] : shown;
 }
 
-/** One line, cut where it would fill a screen. */
+/** `short` formats a value in one line, cut if it is too long. */
 export function short(value: unknown, most = 160): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   const line = text.replace(/\s+/g, ' ');

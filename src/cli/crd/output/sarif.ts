@@ -1,4 +1,4 @@
-/** SARIF 2.1.0, for code scanning: a rule for each kind of change, a result for each change that is not safe. */
+/** Formats a report as SARIF 2.1.0 for code scanning: a rule for each kind of change, a result for each unsafe change. */
 import { createHash } from 'node:crypto';
 import type { Change } from '../../../crd-compat/index.ts';
 import { sarifLog, uriOf } from '../../check/output/sarif.ts';

@@ -1,4 +1,4 @@
-/** For people: every change with the lines that were changed, who is hit, and what to do instead. */
+/** Formats a report as text: every change with the changed lines, the affected objects or clients, and the advice. */
 import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
 import { coloured, count, type Paint, plain } from '../../check/output/text.ts';
 import { type Compared, classOf } from '../compare.ts';
@@ -40,7 +40,7 @@ function definitionLines(compared: Compared, { quiet, failOn }: CrdReport, paint
   const serious = (['breaking', 'risky'] as const).flatMap((each) => ofClass(compared, each));
   return [
     head,
-    // What an approval of exactly this change names.
+    // An Approval for exactly this change refers to it by this digest.
     ...(compared.verdict.verdict === 'breaking'
       ? [paint('grey', `  digest of this change: ${compared.verdict.digest}`)]
       : []),
@@ -83,7 +83,7 @@ function witnessLines(witness: Witness): string[] {
   return [words, ...exampleLines(witness.object, MOST_LINES).map((line) => `      ${line}`)];
 }
 
-/** A line each; descriptions are only counted. */
+/** `safeLines` returns one line for each safe change; changed descriptions are only counted. */
 function safeLines(compared: Compared, paint: Paint): string[] {
   const safe = ofClass(compared, 'safe');
   const described = safe.filter(({ kind }) => kind === 'description-changed').length;
