@@ -1,7 +1,7 @@
 /**
  * The words that this project no longer uses, each with the word of the field.
  *
- * `node test/conventions/vocabulary.ts [PATH …]` lists every use, with the line and the replacement.
+ * `npm run vocabulary [PATH …]` lists every use, with the line and the replacement.
  */
 import { read, trackedFiles } from './source.ts';
 
