@@ -61,7 +61,7 @@ describe('Ready', () => {
     expect(getCondition(status.conditions as never, 'Ready')).toEqual({
       type: 'Ready',
       status: 'True',
-      reason: 'InForce',
+      reason: 'Enforced',
       message: 'Enforced by one replica',
       lastTransitionTime: '2026-01-01T00:00:00Z',
       observedGeneration: 3,
@@ -107,7 +107,7 @@ describe('the other conditions', () => {
     expect: { allowed },
   });
   test.each([
-    { type: 'TypeChecked', of: known('has(object.data)'), status: 'True', reason: 'Fits' },
+    { type: 'TypeChecked', of: known('has(object.data)'), status: 'True', reason: 'TypesMatch' },
     { type: 'TypeChecked', of: known('object.dta == 1'), status: 'False', reason: 'TypeMismatch' },
     { type: 'TypeChecked', of: known('('), status: 'Unknown', reason: 'Invalid' },
     { type: 'TestsPassed', of: known('has(object.data)', {}, [trial(true)]), status: 'True', reason: 'Passed' },

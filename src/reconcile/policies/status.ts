@@ -114,7 +114,7 @@ function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition
   const answering = replicas.filter(({ silent }) => !silent);
   if (answering.length === 0) return no('NoReplicas', 'No webhook replica reports ready');
   const where = answering.length === 1 ? 'one replica' : `${answering.length} replicas`;
-  return { type: 'Ready', status: 'True', reason: 'InForce', message: `Enforced by ${where}` };
+  return { type: 'Ready', status: 'True', reason: 'Enforced', message: `Enforced by ${where}` };
 }
 
 function typeCondition({ examination }: Known): DesiredCondition {
@@ -128,11 +128,11 @@ function typeCondition({ examination }: Known): DesiredCondition {
     };
   }
   const [first] = examination.issues.toSorted((one, other) => rank(one) - rank(other));
-  if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
+  if (first === undefined) return { type, status: 'True', reason: 'TypesMatch', message: '' };
   const message = bounded(`${issueText(first)}${more(examination.issues.length - 1)}`);
   return first.severity === 'error'
     ? { type, status: 'False', reason: 'TypeMismatch', message }
-    : { type, status: 'True', reason: 'FitsNotAll', message };
+    : { type, status: 'True', reason: 'TypesPartlyMatch', message };
 }
 
 function testsCondition({ tests }: Known): DesiredCondition {

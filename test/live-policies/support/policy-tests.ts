@@ -239,7 +239,7 @@ export function policyTests(running: () => PolicyPlane): void {
         expect(early.code).toBe(0);
         expect(early.stderr).toContain(`there is no ${group}/v1/Thing yet`);
         await apply(definition('integer'));
-        await eventually(async () => (await live.condition(name, 'TypeChecked'))?.reason === 'Fits', patient);
+        await eventually(async () => (await live.condition(name, 'TypeChecked'))?.reason === 'TypesMatch', patient);
         await live.untilReady(name);
         const thing = (size: unknown) => ({
           apiVersion: `${group}/v1`,
