@@ -49,7 +49,7 @@ export function checkDefinitions(
   return denying([
     {
       gate: 'operators',
-      code: 'BreakingDefinitions',
+      code: 'BreakingCRDChange',
       reason: 'Invalid',
       field: 'spec.allowBreaking',
       message: `${what}: "${before}" is installed in ${unasked.join(', ')}, where no Approval is required`,

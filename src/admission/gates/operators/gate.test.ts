@@ -131,7 +131,7 @@ describe('a rollout that is created', () => {
       reason: 'needs a version that there is',
       spec: { version: 'v9.0.0' },
       denied:
-        'spec.version VersionMissing: Operator "certificates" has no version "v9.0.0". Available versions: v1.2.0, v1.1.0',
+        'spec.version VersionNotFound: Operator "certificates" has no version "v9.0.0". Available versions: v1.2.0, v1.1.0',
     },
     {
       reason: 'needs a version that is listed',

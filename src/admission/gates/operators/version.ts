@@ -72,6 +72,6 @@ function versionDenied(message: string, { spec, status }: Operator): Findings {
       ? 'See the status of the Operator'
       : `Available versions: ${some}${names.length > mostNamed ? ', …' : ''}`;
   return denying([
-    { gate: 'operators', code: 'VersionMissing', reason: 'Invalid', field: 'spec.version', message, next },
+    { gate: 'operators', code: 'VersionNotFound', reason: 'Invalid', field: 'spec.version', message, next },
   ]);
 }
