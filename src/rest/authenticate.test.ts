@@ -16,21 +16,26 @@ const userOf = async (sub: string, userPrefix?: string): Promise<string> => {
 };
 
 test.each([
-  { reason: 'as the token says', sub: 'ada', prefix: undefined, user: 'ada' },
-  { reason: 'behind the prefix', sub: 'ada', prefix: 'oidc:', user: 'oidc:ada' },
-  { reason: 'no user of Kubernetes’ own behind it', sub: 'system:admin', prefix: 'oidc:', user: 'oidc:system:admin' },
-  { reason: 'as long as can be', sub: 'a'.repeat(256), prefix: undefined, user: 'a'.repeat(256) },
-])('a user is called $reason', async ({ sub, prefix, user }) => {
+  { reason: 'without a prefix', sub: 'ada', prefix: undefined, user: 'ada' },
+  { reason: 'with a prefix', sub: 'ada', prefix: 'oidc:', user: 'oidc:ada' },
+  {
+    reason: 'a system: name behind a prefix is harmless',
+    sub: 'system:admin',
+    prefix: 'oidc:',
+    user: 'oidc:system:admin',
+  },
+  { reason: 'the maximum length', sub: 'a'.repeat(256), prefix: undefined, user: 'a'.repeat(256) },
+])('user name: $reason', async ({ sub, prefix, user }) => {
   expect(await userOf(sub, prefix)).toBe(user);
 });
 
 test.each([
-  { reason: 'a user of Kubernetes’ own', sub: 'system:admin', prefix: undefined },
-  { reason: 'one that the prefix completes', sub: 'tem:admin', prefix: 'sys' },
+  { reason: 'a system: name', sub: 'system:admin', prefix: undefined },
+  { reason: 'a system: name completed by the prefix', sub: 'tem:admin', prefix: 'sys' },
   { reason: 'nobody', sub: '', prefix: 'oidc:' },
-  { reason: 'space before the name', sub: ' ada', prefix: 'oidc:' },
-  { reason: 'what would be another header', sub: 'ada\r\nimpersonate-group: system:masters', prefix: undefined },
-  { reason: 'too long behind the prefix', sub: 'a'.repeat(256), prefix: 'oidc:' },
-])('refused: $reason', async ({ sub, prefix }) => {
+  { reason: 'leading space', sub: ' ada', prefix: 'oidc:' },
+  { reason: 'header injection', sub: 'ada\r\nimpersonate-group: system:masters', prefix: undefined },
+  { reason: 'too long with the prefix', sub: 'a'.repeat(256), prefix: 'oidc:' },
+])('rejects the user name: $reason', async ({ sub, prefix }) => {
   await expect(userOf(sub, prefix)).rejects.toMatchObject({ status: 401, code: 'no-user' });
 });

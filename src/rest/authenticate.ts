@@ -1,4 +1,4 @@
-/** From the token of a request to who calls. Nothing in it is believed before its signature is. */
+/** Authenticates the caller by the bearer token of a request. No claim is used before the signature is verified. */
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../runtime/index.ts';
 import { Problem } from '../runtime/internal.ts';
@@ -6,22 +6,22 @@ import { type Caller, callerOf } from './caller.ts';
 
 export interface TokenRules {
   readonly keys: JWTVerifyGetKey;
-  /** What `iss` must be; left out, whoever has the keys. */
+  /** Required value of `iss`. Default: any issuer whose keys verify the token. */
   readonly issuer?: string | undefined;
-  /** What `aud` must hold. */
+  /** Required value in `aud`. */
   readonly audience: string;
-  /** The claim that names the user. Default: `sub`. Dots lead into objects. */
+  /** Claim with the user name, with dots for nested claims. Default: `sub`. */
   readonly userClaim?: string | undefined;
-  /** Before the name, so that nobody at the issuer can have the name of a user of the cluster. Left out, nothing. */
+  /** Prefix of the user name, so that the issuer cannot name a user of the cluster. Default: none. */
   readonly userPrefix?: string | undefined;
   /** The claim with a list of groups. Default: `groups`. */
   readonly groupsClaim?: string | undefined;
-  /** From a group of the issuer's to one of ours, for example `platform-team` to `kidp:admin`. */
+  /** Maps a group of the issuer to a group of the platform, for example `platform-team` to `kidp:admin`. */
   readonly groupNames?: Readonly<Record<string, string>> | undefined;
   readonly clock: Clock;
 }
 
-/** Not `none`, and nothing with a shared secret: a public key must never be taken for one. */
+/** Allowed signature algorithms: neither `none` nor HMAC, so that a public key is never used as a shared secret. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -37,10 +37,10 @@ const algorithms = [
 ];
 const mostCharacters = 16_384;
 const toleranceSeconds = 30;
-/** What a header can carry to the API server. */
+/** User names must be valid as the value of an impersonation header. */
 const userForm = /^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 
-/** Of the header `Authorization`. Rejects with a Problem: 401, or 503 where the keys cannot be had. */
+/** `authenticate` verifies the `Authorization` header. Rejects with a Problem: 401, or 503 if no keys are available. */
 export async function authenticate(authorization: string | undefined, rules: TokenRules): Promise<Caller> {
   const [, token] = /^Bearer +([^\s]+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) throw refused('missing-token', 'send a token: Authorization: Bearer JWT');
@@ -53,7 +53,7 @@ export async function authenticate(authorization: string | undefined, rules: Tok
   if (typeof named !== 'string' || !userForm.test(named) || !userForm.test(user)) {
     throw refused('no-user', `the token names no user (\`${userClaim}\`): 1 to 256 printable ASCII characters`);
   }
-  // Kubernetes gives these names rights of their own, whatever the prefix is.
+  // Kubernetes grants rights to names with this prefix, so no configured prefix may produce one.
   if (user.startsWith('system:')) throw refused('no-user', 'user names that start with system: are rejected');
   const groups = claimIn(claims, groupsClaim);
   const listed: readonly unknown[] = Array.isArray(groups) ? groups : [groups];
@@ -97,7 +97,7 @@ function refusalOf(error: unknown): unknown {
   return error;
 }
 
-/** RFC 6750. */
+/** `refused` builds a 401 with the `WWW-Authenticate` header of RFC 6750. */
 const refused = (code: string, message: string): Problem => {
   const more = code === 'missing-token' ? '' : ', error="invalid_token"';
   return new Problem(401, code, message, { headers: { 'www-authenticate': `Bearer realm="kidp"${more}` } });

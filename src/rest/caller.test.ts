@@ -11,7 +11,7 @@ test.each([
     environments: ['Dev', 'Production'],
   },
   {
-    reason: 'groups of Kubernetes and of strangers, which count for nothing',
+    reason: 'groups of Kubernetes and unknown groups are dropped',
     groups: ['system:masters', 'kidp:Admin', 'kidp:environment-owner:Test', 'admin'],
     roles: [],
     environments: [],

@@ -1,4 +1,7 @@
-/** Who calls, and what they may do here (docs/requirements.md, 002, Authorization). The groups are those that the roles in manifests/rbac are bound to. */
+/**
+ * The caller of a request and their roles (docs/requirements.md, 002, Authorization). The roles in manifests/rbac are
+ * bound to the same groups.
+ */
 import { type Environment, environments } from '../api/index.ts';
 
 export const roles = ['Admin', 'Operator', 'Viewer', 'EnvironmentOwner'] as const;
@@ -6,10 +9,10 @@ export type Role = (typeof roles)[number];
 
 export interface Caller {
   readonly user: string;
-  /** Those that mean something here: they are what the caller is impersonated with, and no others. */
+  /** Groups of the platform only. The caller is impersonated with these groups and no others. */
   readonly groups: readonly string[];
   readonly roles: ReadonlySet<Role>;
-  /** Those that they own. */
+  /** Environments that the caller owns. */
   readonly environments: ReadonlySet<Environment>;
 }
 
@@ -22,10 +25,13 @@ const groupOfOwner: ReadonlyMap<string, Environment> = new Map(
   environments.map((environment) => [`kidp:environment-owner:${environment}`, environment]),
 );
 
-/** All there are. */
+/** All groups that grant a role. */
 export const roleGroups: readonly string[] = [...groupOfRole.keys(), ...groupOfOwner.keys()];
 
-/** A group of another meaning (`system:masters` above all) is dropped: a token of somebody else's making must not carry it in. */
+/**
+ * `callerOf` drops every group that grants no role here (above all `system:masters`): an external issuer must not grant
+ * rights of the cluster.
+ */
 export function callerOf(user: string, claimed: readonly string[]): Caller {
   const groups = [...new Set(claimed)].filter((group) => groupOfRole.has(group) || groupOfOwner.has(group));
   const owned = groups.map((group) => groupOfOwner.get(group)).filter((environment) => environment !== undefined);

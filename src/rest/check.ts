@@ -1,11 +1,11 @@
-/** Whether what came in is as the schema of its route says. What is wrong is named by its place; what was sent is not repeated. */
+/** Validates a request against the schemas of its route. Errors name the field and never repeat its value. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type FieldError, invalid } from './problems.ts';
 import type { Route } from './route.ts';
 import { type JsonSchema, schemas } from './schemas.ts';
 
 interface RouteCheck {
-  /** Throws a Problem (400). Returns the query with numbers as numbers. */
+  /** Each function throws a Problem (400). `query` returns the parameters with numbers converted. */
   readonly params: (given: unknown) => void;
   readonly query: (given: unknown) => Readonly<Record<string, unknown>>;
   readonly body: (given: unknown) => void;
@@ -14,7 +14,7 @@ interface RouteCheck {
 const mostErrors = 20;
 const options = { strict: false, allErrors: true, validateFormats: false, unicodeRegExp: true } as const;
 const exact = new Ajv2020(options);
-/** Everything in an address is text. */
+/** Path and query parameters arrive as strings. */
 const lenient = new Ajv2020({ ...options, coerceTypes: true });
 
 export function routeCheck({ params = {}, query = {}, body }: Route): RouteCheck {
@@ -43,7 +43,7 @@ export function routeCheck({ params = {}, query = {}, body }: Route): RouteCheck
   };
 }
 
-/** To compile them all takes a second, and most are never asked for. */
+/** Delays compilation: compiling every schema takes a second, and most are never used. */
 function whenNeeded(compile: () => ValidateFunction): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
   return () => {
@@ -69,7 +69,7 @@ function demand(check: ValidateFunction, value: unknown, what: string): void {
   );
 }
 
-function fieldError({ keyword, instancePath, params, message = 'is wrong' }: ErrorObject, what: string): FieldError {
+function fieldError({ keyword, instancePath, params, message = 'is invalid' }: ErrorObject, what: string): FieldError {
   const at = (name: unknown): string =>
     what === ''
       ? `${instancePath}/${String(name).slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`
@@ -79,11 +79,11 @@ function fieldError({ keyword, instancePath, params, message = 'is wrong' }: Err
     case 'required':
       return { path: at(params.missingProperty), message: 'is missing' };
     case 'additionalProperties':
-      return { path: at(params.additionalProperty), message: 'is not known here' };
+      return { path: at(params.additionalProperty), message: 'is not a known field' };
     case 'enum':
       return { path, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
     case 'uniqueItems':
-      return { path, message: 'has something twice' };
+      return { path, message: 'must not contain duplicates' };
     default:
       return { path, message };
   }

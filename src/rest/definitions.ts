@@ -1,4 +1,4 @@
-/** The definitions that are known: those that come with the versions of operators, and those that were registered here. */
+/** The known CRDs: those in the charts of operator versions, and those registered over the API. */
 import { createHash } from 'node:crypto';
 import {
   API_VERSION,
@@ -22,11 +22,11 @@ import { unavailable } from './problems.ts';
 import type { Call } from './route.ts';
 
 interface DefinitionParts {
-  /** As the platform itself: what is registered is nobody's to forge. */
+  /** Client with the platform's own identity, so that users cannot forge registered CRDs. */
   readonly client: Client;
-  /** From the store of the platform, by `definitionsRef`. */
+  /** Loads CRDs from the store of the platform by `definitionsRef`. */
   readonly stored: (reference: string) => Promise<readonly UnknownObject[]>;
-  /** Elsewhere than here, where it would hold up others. Left out, here. */
+  /** Compares in a separate thread, so that other requests are not blocked. Default: in this thread. */
   readonly compare?: ((before: Crd, after: Crd, signal: AbortSignal) => Promise<Verdict>) | undefined;
   readonly onValidated?: (() => void) | undefined;
 }
@@ -40,7 +40,7 @@ interface DefinitionVersion {
   readonly registered: boolean;
 }
 
-/** One that can be compared with. */
+/** `Known` is a CRD that a change can be compared with. */
 export interface Known {
   readonly operator: string;
   readonly version: string;
@@ -53,11 +53,11 @@ export interface KnownDefinitions {
   registered(call: Call, name?: string): Promise<readonly CrdRevision[]>;
   register(call: Call, owner: Operator, version: string, crd: Crd): Promise<CrdRevision>;
   compare(before: Crd, after: Crd, signal: AbortSignal): Promise<Verdict>;
-  /** To be told of each that was. */
+  /** Called after each validated CRD. */
   readonly onValidated: () => void;
 }
 
-/** Of one definition, and of all. */
+/** Limits of registered CRDs: per name, and in total. */
 const keptOfOne = 10;
 const mostInAll = 500;
 
@@ -114,7 +114,7 @@ export function knownDefinitions({ client, stored, compare, onValidated }: Defin
   };
 }
 
-/** By version. Of the same one, that of the chart comes first, and then what was sent last. */
+/** Sorts by version. The sort is stable: for equal versions the chart comes first, then the latest registration. */
 const newestFirst = (one: { readonly version: string }, other: { readonly version: string }): number =>
   compareVersions(other.version, one.version);
 
@@ -136,11 +136,11 @@ const ofCallers = (sent: readonly CrdRevision[], name: string): Known[] =>
     return [{ operator, version, load: async () => definitionIn([unpackRevision(revision)], name) }];
   });
 
-/** What users of its custom resources have to do to come to this version of it. */
+/** `migrationGuideOf` returns the instructions for users of the custom resources who upgrade to this version. */
 export const migrationGuideOf = ({ spec }: Operator, version: string): string | undefined =>
   spec.versions?.find((each) => sameVersion(each.version, version))?.migrationGuide;
 
-/** What one operator has, each definition with its versions, the newest first. */
+/** `summaries` lists the CRDs of one operator, each with its versions, the newest first. */
 export function summaries(operator: Operator, registered: readonly CrdRevision[]) {
   const ofIt = registered.filter(({ spec }) => spec.registered?.operator === operator.metadata.name);
   const names = new Set([
@@ -179,7 +179,7 @@ function definitionIn(definitions: readonly object[], name: string): Crd {
     const { crd } = readCrd(each);
     if (crd?.metadata.name === name) return crd;
   }
-  // It was listed and is gone, or cannot be read any more: not the caller's fault.
+  // It was listed but is deleted or unreadable by now, which is not an error of the caller.
   throw unavailable();
 }
 
@@ -194,7 +194,7 @@ function revisionOf(
   const packed = packDefinition(JSON.stringify(spec));
   if (packed === undefined) throw new Problem(413, 'oversized', 'the CRD is too large to be stored');
   const sequence = (before[0]?.spec.sequence ?? 0) + 1;
-  // Of two at once with the same number, the second is told that it exists.
+  // Two concurrent registrations get the same name, so that the second fails with AlreadyExists.
   const crd = { name, uid: `registered-${shortHash(`${owner.metadata.uid}/${name}`)}`, generation: sequence };
   return {
     apiVersion: API_VERSION,
@@ -223,7 +223,10 @@ const accessReviews: Resource = {
   namespaced: false,
 };
 
-/** It is written as the platform; whether the caller may have it written is for RBAC to say: the verb `register` on crdrevisions. */
+/**
+ * `demandRight` asks RBAC whether the caller has the verb `register` on crdrevisions, because the platform writes the
+ * object with its own identity.
+ */
 async function demandRight({ client, signal }: Call): Promise<void> {
   const { group, plural: resource } = crdRevision.resource;
   interface Review extends KubernetesObject {

@@ -1,4 +1,7 @@
-/** A page to read the OpenAPI document with: one file, no script or style from elsewhere. What it shows is fetched with the reader's token. */
+/**
+ * The page that shows the OpenAPI document: one file without external scripts or styles. It fetches the document with
+ * the reader's token.
+ */
 import { createHash } from 'node:crypto';
 
 const style = `
@@ -13,7 +16,7 @@ table{border-collapse:collapse}td,th{border-bottom:1px solid #8883;padding:.2rem
 #said{color:#c33}
 `;
 
-/** Text goes in as text: nothing of the document is taken for markup. */
+/** The script inserts the document as text only, so that no markup in it is executed. */
 const script = `
 const make=(name,text,...within)=>{const node=document.createElement(name);if(text)node.textContent=text;node.append(...within);return node};
 const said=document.getElementById('said'),api=document.getElementById('api');
@@ -53,7 +56,7 @@ export function docsPage(): { readonly html: string; readonly policy: string } {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>kidp operator manager</title>
 <style>${style}</style></head><body>
 <form><input id="token" type="password" autocomplete="off" placeholder="Your token (JWT): it stays in this page" aria-label="Token" required><button>Show the API</button></form>
-<p id="said" role="alert"></p><main id="api"><h1>kidp operator manager</h1><p>The API is described to whoever has a token.</p></main>
+<p id="said" role="alert"></p><main id="api"><h1>kidp operator manager</h1><p>Enter a token to show the API.</p></main>
 <script>${script}</script></body></html>
 `,
     policy: `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

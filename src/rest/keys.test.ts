@@ -59,7 +59,7 @@ function caller(from: TokenKeys, clock = new FakeClock(Date.now())) {
   };
 }
 
-test('a file that changes is read anew for a key that it had not', async () => {
+test('re-reads a changed file for an unknown key id', async () => {
   const file = join(folder, 'jwks.json');
   await writeFile(file, JSON.stringify(await setOf('one')));
   const clock = new FakeClock(Date.now());
@@ -67,12 +67,12 @@ test('a file that changes is read anew for a key that it had not', async () => {
   expect(await who('one')).toBe('ann');
   expect(await who('two')).toBe('unknown-key');
   await writeFile(file, JSON.stringify(await setOf('one', 'two')));
-  expect(await who('two'), 'not at once: whoever makes up ids could make it look without end').toBe('unknown-key');
+  expect(await who('two'), 'not at once: made-up key ids must not cause a refresh each').toBe('unknown-key');
   clock.jump(10_000);
   expect(await who('two')).toBe('ann');
 });
 
-test('an issuer says where its keys are, and only its own', async () => {
+test('discovers the keys of an issuer and rejects those of another issuer', async () => {
   documents['/.well-known/openid-configuration'] = { issuer: url, jwks_uri: `${url}/keys` };
   documents['/keys'] = await setOf('one');
   expect(await caller({ issuer: url })('one')).toBe('ann');
@@ -80,7 +80,7 @@ test('an issuer says where its keys are, and only its own', async () => {
   expect(await caller({ issuer: url })('one')).toBe('keys-unavailable');
 });
 
-test('keys are fetched once in five minutes, and go on for an hour where they cannot be had', async () => {
+test('fetches keys every five minutes and uses stale ones for up to an hour', async () => {
   documents['/keys'] = await setOf('one');
   const clock = new FakeClock(Date.now());
   const who = caller({ uri: `${url}/keys` }, clock);
@@ -95,9 +95,9 @@ test('keys are fetched once in five minutes, and go on for an hour where they ca
 });
 
 test.each([
-  { reason: 'no key set', from: () => ({ uri: `${url}/none` }) },
-  { reason: 'no file', from: () => ({ file: join(folder, 'none.json') }) },
-  { reason: 'plain HTTP to elsewhere', from: () => ({ uri: 'http://192.0.2.1/keys' }) },
-])('$reason: nobody is believed until there is', async ({ from }) => {
+  { reason: 'the key set is unavailable', from: () => ({ uri: `${url}/none` }) },
+  { reason: 'the file does not exist', from: () => ({ file: join(folder, 'none.json') }) },
+  { reason: 'plain HTTP to a remote host', from: () => ({ uri: 'http://192.0.2.1/keys' }) },
+])('rejects every token if $reason', async ({ from }) => {
   expect(await caller(from())('one')).toBe('keys-unavailable');
 });

@@ -1,6 +1,6 @@
 /**
- * The keys that tokens are verified by: a key set in a file, at an address, or wherever an OIDC issuer says that its own is. Kept for a
- * while; an id that is not known makes it look anew, since keys rotate, but not more often than every few seconds whatever is sent.
+ * The token verification keys: a JSON Web Key Set in a file, at a URL, or discovered from an OIDC issuer. The set is
+ * cached. An unknown key id refreshes it, because keys rotate, but at most every few seconds.
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
@@ -9,14 +9,16 @@ import { fetchDocument, Problem, retryAfter } from '../runtime/internal.ts';
 
 export type TokenKeys =
   | { readonly file: string }
-  /** `caBundle`: PEM; left out, whom the system trusts. */
+  /** `caBundle` is PEM. Default: the CAs of the system. */
   | { readonly uri: string; readonly caBundle?: string | undefined }
   | { readonly issuer: string; readonly caBundle?: string | undefined };
 
-/** A key that was taken back counts for so long at most where the key set cannot be had. */
+/**
+ * Upper limit for using a cached key set while it cannot be refreshed: a revoked key is accepted no longer than this.
+ */
 const staleMilliseconds = 3_600_000;
 const freshMilliseconds = 300_000;
-/** Unknown ids, and failures. */
+/** Minimum pause between refreshes for unknown key ids and after failures. */
 const pauseMilliseconds = 10_000;
 
 export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: Logger }): JWTVerifyGetKey {
@@ -33,7 +35,7 @@ export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: 
       log.warn('failed to fetch the token verification keys', { from: shown(from), error });
     }
   }
-  /** One at a time, however many wait for it. */
+  /** Concurrent callers share one refresh. */
   function refresh(): Promise<void> {
     loading ??= load().finally(() => {
       loading = undefined;
@@ -80,7 +82,7 @@ async function documentOf(from: TokenKeys): Promise<unknown> {
     string,
     unknown
   >;
-  // OpenID Connect Discovery, 4.3: or one issuer could speak for another.
+  // OpenID Connect Discovery, section 4.3: otherwise one issuer could impersonate another.
   if (issuer !== from.issuer) throw new Error(`the issuer in ${discovery} does not match the configured issuer`);
   if (typeof url !== 'string') throw new Error(`${discovery} has no jwks_uri`);
   return fetchDocument({ url, caBundle, trustsSystem: true });

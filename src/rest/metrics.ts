@@ -1,4 +1,4 @@
-/** What is counted of the REST API. */
+/** The metrics of the REST API. */
 import { Histogram, type Registry } from 'prom-client';
 
 export interface RestMetrics {

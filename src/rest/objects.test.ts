@@ -7,7 +7,7 @@ import type { Call } from './route.ts';
 
 const uidOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 
-/** A hundred and twenty of them, and what was asked for. */
+/** An API server with 120 Approvals, and the requests made to it. */
 function stage() {
   const cluster = memoryCluster([approval.resource]);
   for (let index = 0; index < 120; index += 1) {
@@ -22,7 +22,7 @@ function stage() {
   return { calls: cluster.calls, limits, call: { client, signal: new AbortController().signal } as unknown as Call };
 }
 
-test('one that nobody has seen is looked for page by page, no further than it is', async () => {
+test('searches an uncached uid page by page and stops at the match', async () => {
   const { calls, limits, call } = stage();
   expect((await find(call, approval, uidOf(70))).metadata.name).toBe('one-70');
   expect(limits).toEqual([50, 50]);
@@ -31,7 +31,7 @@ test('one that nobody has seen is looked for page by page, no further than it is
   expect(calls).toEqual(['get approvals one-3']);
 });
 
-test('one that is not there is on none of the pages', async () => {
+test('searches every page for a missing uid', async () => {
   const { limits, call } = stage();
   await expect(find(call, approval, uidOf(999))).rejects.toMatchObject({ status: 404 });
   expect(limits).toEqual([50, 50, 50]);

@@ -1,4 +1,4 @@
-/** Objects of the API server as the caller sees them: read, listed page by page, and changed as nobody but the caller. */
+/** Reads, lists and changes objects on the API server with the identity of the caller. */
 import type { Kind } from '../api/index.ts';
 import { ApiError, apiVersionOf, type Client, type KubernetesObject, type ObjectMeta } from '../runtime/index.ts';
 import { Problem, type StatusDetails } from '../runtime/internal.ts';
@@ -15,7 +15,7 @@ const pathOf = ({ resource }: Kind, name?: string): string =>
 
 interface Written<T> {
   readonly object: T;
-  /** What admission and the API server have to say about it. */
+  /** Warnings of admission and the API server. */
   readonly warnings: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function create<T extends ApiObject>(
   });
 }
 
-/** Only of the object that was looked at: one that was made anew under its name is another. */
+/** `patchSpec` requires the uid of the object that was read: an object re-created with the same name is not changed. */
 export function patchSpec<T extends ApiObject>(
   { client, signal }: Call,
   kind: Kind,
@@ -68,7 +68,7 @@ async function write<T>(client: Client, request: Parameters<Client['request']>[0
   try {
     answer = JSON.parse(text) as typeof answer;
   } catch {
-    // Whatever stands before the API server has answered in its place.
+    // A proxy in front of the API server answered, without a Status object.
   }
   const { message = `status ${status}`, reason = 'Unknown', details = {} } = answer;
   throw new ApiError({ doing: 'write', status, reason, message, details });
@@ -94,7 +94,7 @@ export async function get<T extends ApiObject>({ client, signal }: Call, kind: K
   }
 }
 
-/** Undefined where there is no such object. */
+/** Returns undefined if the object does not exist. */
 export const orNothing = <T>(found: Promise<T>): Promise<T | undefined> =>
   found.catch((error: unknown) => {
     if (error instanceof Problem && error.status === 404) return undefined;
@@ -107,8 +107,8 @@ interface Page<T> {
 }
 
 /**
- * One page. With `keep`, what it does not keep is left out: a page may then be shorter than asked for, but is empty only where there is
- * nothing more.
+ * `page` lists one page. With the filter `keep` a page can be shorter than `limit`, but it is empty only at the end of
+ * the list.
  */
 export async function page<T extends ApiObject>(
   { client, query, signal }: Call,
@@ -132,7 +132,7 @@ export async function page<T extends ApiObject>(
 export const mostPerPage = 500;
 const defaultLimit = 100;
 
-/** Every object of a kind, whatever the pages are. */
+/** `all` lists every object of a kind, page by page. */
 export async function all<T extends ApiObject>(
   { client, signal }: Call,
   kind: Kind,
@@ -153,7 +153,7 @@ export async function all<T extends ApiObject>(
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** Which name an id has, as far as it was seen here: only a hint, the object is read all the same. */
+/** Cached names by uid. They are only hints: the object is always read. */
 const seen = new Map<string, string>();
 const mostSeen = 50_000;
 const lookedAtOnce = 50;
@@ -167,7 +167,10 @@ function remember(objects: Iterable<KubernetesObject>): void {
   }
 }
 
-/** By `metadata.uid`; what has not the form of one is a name. Kubernetes finds nothing by uid, so that one nobody has seen is looked for. */
+/**
+ * `find` reads an object by `metadata.uid` or, if `id` is not a uid, by name. Kubernetes cannot look up a uid, so an
+ * uncached uid is searched in the list.
+ */
 export async function find<T extends ApiObject>(call: Call, kind: Kind, id: string): Promise<T> {
   if (!uuid.test(id)) return get<T>(call, kind, id);
   const known = seen.get(id);
@@ -175,7 +178,7 @@ export async function find<T extends ApiObject>(call: Call, kind: Kind, id: stri
     const object = await orNothing(get<T>(call, kind, known));
     if (object?.metadata.uid === id) return object;
   }
-  // Page by page, and only names are kept: of all at once nobody knows how large they are.
+  // Searches page by page and keeps only names, because the size of all objects is unbounded.
   const { client, signal } = call;
   for (let next: string | undefined; ; ) {
     const list = await client.list<T>(kind.resource, {
@@ -191,7 +194,7 @@ export async function find<T extends ApiObject>(call: Call, kind: Kind, id: stri
   }
 }
 
-/** As it is answered with: what Kubernetes keeps for itself is left out. */
+/** `shown` converts an object to its response, without the fields that Kubernetes manages. */
 export function shown(
   object: ApiObject,
   {

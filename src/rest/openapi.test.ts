@@ -12,7 +12,7 @@ const document = openApi(routes) as {
   paths: Record<string, Record<string, { operationId: string; responses: object }>>;
 };
 
-test('every endpoint of docs/requirements.md, 002 is there', () => {
+test('contains every endpoint of docs/requirements.md, 002', () => {
   const there = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -45,7 +45,7 @@ test('every endpoint of docs/requirements.md, 002 is there', () => {
   );
 });
 
-test('every reference leads somewhere, every schema is one, and no operation has the name of another', () => {
+test('all references resolve, all schemas compile and operation ids are unique', () => {
   const text = JSON.stringify(document);
   for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(schemas).toHaveProperty(name);
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -56,19 +56,19 @@ test('every reference leads somewhere, every schema is one, and no operation has
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('what goes in must not come out: no answer has a kubeconfig or the name of a Secret in it', () => {
+test('no response contains a kubeconfig or the name of a Secret', () => {
   const inAnswers = Object.entries(schemas).filter(([name]) => !name.startsWith('New'));
   expect(JSON.stringify(inAnswers)).not.toMatch(/"kubeconfig":|"secretName":/);
 });
 
-test('everything that changes something is in the audit, and nothing else', () => {
+test('exactly the routes that change something are audited', () => {
   const silent = ['validateCrd'];
   for (const { method, operationId, audit } of routes) {
     expect(audit !== undefined, operationId).toBe(method !== 'GET' && !silent.includes(operationId));
   }
 });
 
-test('the page takes nothing from elsewhere', () => {
+test('the docs page loads nothing from other hosts', () => {
   const { html, policy } = docsPage();
   expect(html).not.toMatch(/src=|href=|https?:/);
   expect(policy).toContain("default-src 'none'");

@@ -1,4 +1,4 @@
-/** What the API says of itself: an OpenAPI 3.1 document, made from the same table as the server. */
+/** The OpenAPI 3.1 document, generated from the same route table as the server. */
 
 import type { Route } from './route.ts';
 import { type JsonSchema, ref, schemas } from './schemas.ts';
@@ -16,7 +16,7 @@ export function openApi(routes: readonly Route[]): JsonSchema {
       title: 'kidp operator manager',
       version: '1.0.0',
       description:
-        'Operators, the clusters that they run on, and how new versions of them are rolled out. Everything here is an object of the Kubernetes API underneath; what you may do is what your roles there say.',
+        'Manages operators, their clusters and their rollouts. Every resource is an object of the Kubernetes API, and Kubernetes RBAC applies to every request.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -34,9 +34,9 @@ function operation(route: Route): JsonSchema {
   const { roles } = route;
   const needs =
     route.open === true
-      ? 'For everybody.'
+      ? 'No token required.'
       : roles.length === 0
-        ? 'For whoever has a token.'
+        ? 'Requires a valid token.'
         : `Roles: ${roles.join(', ')}.`;
   const limit = route.perMinute === undefined ? '' : ` Rate limit: ${route.perMinute} requests per minute and user.`;
   return {
@@ -71,18 +71,18 @@ const descriptions: Readonly<Record<number, string>> = {
   400: 'The request is invalid: `errors` names every field.',
   401: 'The token is missing or rejected; `code` says why.',
   403: 'Forbidden by roles or RBAC, or denied by admission.',
-  404: 'There is no such thing.',
-  405: 'Another method.',
+  404: 'The object does not exist.',
+  405: 'The path does not support this method.',
   409: 'The request conflicts with the current state.',
   410: 'The `continue` token has expired: start again.',
-  413: 'It is too large.',
+  413: 'The request or the object is too large.',
   415: 'Unsupported content type or compression.',
-  429: 'Too often.',
-  500: 'A fault of the platform.',
-  503: 'Not now: try again.',
+  429: 'Rate limit exceeded: retry after `Retry-After`.',
+  500: 'Internal error: `traceId` finds the log entries.',
+  503: 'Temporarily unavailable: retry after `Retry-After`.',
 };
 
-/** What any route may answer with. */
+/** Status codes that every route can return. */
 const always = [400, 401, 403, 405, 429, 500, 503];
 
 function responsesOf({ answer, problems = [], body }: Route): JsonSchema {

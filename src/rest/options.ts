@@ -1,4 +1,4 @@
-/** What the façade is started with. */
+/** The options of the REST API server. */
 import type { Registry } from 'prom-client';
 import type { Crd, Verdict } from '../crd-compat/index.ts';
 import type { Charts, SealingKeys } from '../fleet/index.ts';
@@ -15,37 +15,43 @@ export interface AuthenticationOptions
 export interface RestOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** 0 or nothing: any free port. */
+  /** 0 or undefined selects a free port. */
   readonly port?: number | undefined;
-  /** Without it, plain HTTP: only on this machine, or where `insecureHttp` says that somebody else encrypts. */
+  /**
+   * Without a certificate the server uses plain HTTP, only on the loopback address or with `insecureHttp` behind a
+   * proxy that terminates TLS.
+   */
   readonly tls?: ServingCertificate | undefined;
   readonly insecureHttp?: boolean | undefined;
   readonly authentication: AuthenticationOptions;
-  /** Of the management cluster, with the right to impersonate users and the groups of roles. */
+  /** Client of the management cluster. It needs the right to impersonate users and the role groups. */
   readonly client: Client;
   readonly systemNamespace: string;
   readonly charts: Pick<Charts, 'versions' | 'fetch' | 'render'>;
   readonly sealingKeys: SealingKeys;
-  /** The definitions that come with versions of Operators, by `definitionsRef`. */
+  /** Loads the CRDs of operator versions by `definitionsRef`. */
   readonly definitions: (reference: string) => Promise<readonly UnknownObject[]>;
-  /** In a thread of its own, where it would hold up others. Left out, here. */
+  /** Compares in a separate thread, so that other requests are not blocked. Default: in this thread. */
   readonly compare?: ((before: Crd, after: Crd, signal: AbortSignal) => Promise<Verdict>) | undefined;
-  /** How many replicas there are now: each lets its share of the rate limits through. Left out, one. */
+  /** Current number of replicas: each enforces its share of the rate limits. Default: 1. */
   readonly replicas?: (() => number) | undefined;
-  /** Requests a minute from one user to what has no limit of its own. Default: 600. */
+  /** Requests per minute and user for routes without a limit of their own. Default: 600. */
   readonly perMinute?: number | undefined;
   readonly registry?: Registry | undefined;
-  /** Told of each definition that was validated. */
+  /** Called after each validated CRD. */
   readonly onValidated?: (() => void) | undefined;
-  /** Left out, nothing is recorded; the trace of the caller goes on to the API server all the same. */
+  /** Without a tracer no spans are recorded, but the caller's trace context is still propagated to the API server. */
   readonly tracer?: Tracer | undefined;
   readonly log: Logger;
   readonly clock?: Clock | undefined;
   readonly limits?: Partial<ListenerLimits> | undefined;
-  /** How long one request may take. Default: 25 s. */
+  /** Timeout of one request. Default: 25 s. */
   readonly requestMilliseconds?: number | undefined;
-  /** How long of that a chart repository may take to say which versions it has. Default: 10 s. */
+  /** Timeout within that for listing the versions in a chart repository. Default: 10 s. */
   readonly repositoryMilliseconds?: number | undefined;
-  /** How long it may take to see whether a chart renders with the values of a deployment: what takes longer is left to Planning. Default: 5 s. */
+  /**
+   * Timeout for rendering the chart with the values of a deployment; slower charts are checked in Planning. Default: 5
+   * s.
+   */
   readonly renderMilliseconds?: number | undefined;
 }

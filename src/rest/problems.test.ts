@@ -10,80 +10,80 @@ test.each([
   { field: 'metadata.name', pointer: '/name' },
   { field: 'metadata.labels[example.com/team]', pointer: '/labels/example.com~1team' },
   { field: 'spec', pointer: '/' },
-])('$field is $pointer in the body', ({ field, pointer }) => {
+])('maps $field to $pointer', ({ field, pointer }) => {
   expect(pointerOf(field)).toBe(pointer);
 });
 
-const api = (status: number, reason: string, message = 'it is so') =>
+const api = (status: number, reason: string, message = 'message') =>
   new ApiError({ doing: 'write', status, reason, message });
 
 test.each([
-  { reason: 'what the schema refuses', error: api(422, 'Invalid'), status: 400, code: 'invalid' },
-  { reason: 'what RBAC refuses', error: api(403, 'Forbidden'), status: 403, code: 'forbidden' },
+  { reason: 'rejected by the schema', error: api(422, 'Invalid'), status: 400, code: 'invalid' },
+  { reason: 'rejected by RBAC', error: api(403, 'Forbidden'), status: 403, code: 'forbidden' },
   {
-    reason: 'what admission refuses',
+    reason: 'denied by admission',
     error: api(403, 'Forbidden', 'admission webhook "kidp" denied the request: no'),
     status: 403,
     code: 'denied',
   },
   {
-    reason: 'a façade without its rights',
+    reason: 'the façade must not impersonate',
     error: api(403, 'Forbidden', 'users "ann" is forbidden: User "kidp" cannot impersonate resource "users"'),
     status: 503,
     code: 'unavailable',
   },
-  { reason: 'a façade that nobody knows', error: api(401, 'Unauthorized'), status: 503, code: 'unavailable' },
-  { reason: 'a name that is taken', error: api(409, 'AlreadyExists'), status: 409, code: 'exists' },
-  { reason: 'somebody who was faster', error: api(409, 'Conflict'), status: 409, code: 'conflict' },
-  { reason: 'a page of long ago', error: api(410, 'Expired'), status: 410, code: 'expired' },
-  { reason: 'what is too large', error: api(413, 'RequestEntityTooLarge'), status: 413, code: 'oversized' },
+  { reason: 'the façade is not authenticated', error: api(401, 'Unauthorized'), status: 503, code: 'unavailable' },
+  { reason: 'the name is in use', error: api(409, 'AlreadyExists'), status: 409, code: 'exists' },
+  { reason: 'a concurrent change', error: api(409, 'Conflict'), status: 409, code: 'conflict' },
+  { reason: 'an expired continue token', error: api(410, 'Expired'), status: 410, code: 'expired' },
+  { reason: 'too large', error: api(413, 'RequestEntityTooLarge'), status: 413, code: 'oversized' },
   {
-    reason: 'an API server that has too much to do',
+    reason: 'the API server is overloaded',
     error: api(429, 'TooManyRequests'),
     status: 503,
     code: 'unavailable',
   },
   {
-    reason: 'an API server that is away',
+    reason: 'the API server is unreachable',
     error: new ConnectionError({ doing: 'get', failure: 'refused', message: 'no', hint: '' }),
     status: 503,
     code: 'unavailable',
   },
   {
-    reason: 'a kubeconfig that is refused',
+    reason: 'an invalid kubeconfig',
     error: new FleetError('cluster/kubeconfig-refused', 'no'),
     status: 400,
     code: 'cluster-kubeconfig-refused',
   },
   {
-    reason: 'a chart that is not there',
+    reason: 'a missing chart',
     error: new FleetError('chart/missing', 'no'),
     status: 400,
     code: 'chart-missing',
   },
-  { reason: 'a Helm that is not there', error: new FleetError('helm/missing', 'no'), status: 503, code: 'unavailable' },
+  { reason: 'Helm is not installed', error: new FleetError('helm/missing', 'no'), status: 503, code: 'unavailable' },
   {
-    reason: 'what takes longer than a request may',
+    reason: 'request timeout',
     error: AbortSignal.abort(new DOMException('no', 'TimeoutError')).reason,
     status: 503,
     code: 'unavailable',
   },
   {
-    reason: 'a caller who has gone',
+    reason: 'the caller disconnected',
     error: AbortSignal.abort().reason,
     status: 503,
     code: 'unavailable',
   },
-  { reason: 'what is said already', error: new Problem(418, 'teapot', 'no'), status: 418, code: 'teapot' },
+  { reason: 'a Problem is kept', error: new Problem(418, 'teapot', 'no'), status: 418, code: 'teapot' },
 ])('$reason: $status $code', ({ error, status, code }) => {
   expect(problemOf(error)).toMatchObject({ status, code });
 });
 
-test('a bug of ours is nothing that is explained to a caller', () => {
+test('hides an unexpected error from the caller', () => {
   expect(problemOf(new TypeError('undefined is not a function'))).toBeUndefined();
 });
 
-test('fields that Kubernetes names are named in the words of the body', () => {
+test('maps the field paths of Kubernetes to JSON Pointers into the body', () => {
   const error = new ApiError({
     doing: 'write',
     status: 422,

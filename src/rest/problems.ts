@@ -1,4 +1,7 @@
-/** From what went wrong to what is answered. What is the caller's to mend is 4xx and names the field; what is not is 5xx and names nothing. */
+/**
+ * Maps errors to responses. Errors that the caller can fix are 4xx and name the field; all others are 5xx without
+ * details.
+ */
 import { FleetError } from '../fleet/index.ts';
 import { ApiError, ConfigError, ConnectionError } from '../runtime/index.ts';
 import { Problem, retryAfter } from '../runtime/internal.ts';
@@ -9,7 +12,7 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** Bad input: nothing was done. */
+/** `invalid` reports bad input: nothing was changed. */
 export const invalid = (errors: readonly FieldError[], detail?: string): Problem =>
   new Problem(400, 'invalid', detail ?? errors.map(({ path, message }) => `${path} ${message}`).join('; '), {
     more: { errors },
@@ -18,7 +21,7 @@ export const invalid = (errors: readonly FieldError[], detail?: string): Problem
 export const notFound = (what: string, name: string): Problem =>
   new Problem(404, 'not-found', `${what} "${name}" not found`);
 
-/** Of anything that was thrown; undefined where it is a bug of ours. */
+/** `problemOf` maps any thrown error; undefined means a bug in the platform. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof ApiError) return problemOfApi(error);
@@ -36,7 +39,7 @@ export function problemOf(error: unknown): Problem | undefined {
   return new Problem(statusCode, 'malformed', 'the request is malformed');
 }
 
-/** It took longer than a request may, or nobody waits for the answer any more: what an AbortSignal gives as its reason. */
+/** Recognizes the reasons of an AbortSignal: the request timed out, or the caller disconnected. */
 const isOverdue = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 
@@ -53,7 +56,7 @@ function problemOfApi(error: ApiError): Problem {
     .filter(({ field }) => field !== undefined && field !== '' && field !== '<nil>')
     .map(({ field = '', message: why = '' }) => ({ path: pointerOf(field), message: why }));
   const more = errors.length === 0 ? {} : { more: { errors } };
-  // Somebody who is nobody to the API server is us, and so is who may not impersonate.
+  // The API server rejected the identity of the platform, or its right to impersonate: not an error of the caller.
   if (status === 401 || (status === 403 && / cannot impersonate /.test(message))) return unavailable();
   switch (status) {
     case 400:
@@ -74,18 +77,21 @@ function problemOfApi(error: ApiError): Problem {
   }
 }
 
-/** What Kubernetes says, without what we asked of it. */
+/** Strips the description of our own request from a Kubernetes message. */
 const withoutDoing = (message: string): string =>
   message.replace(/^(write|[a-z]+ [a-z.]+(\/[a-z]+)?( in)?( [^ :]+)?): /, '').slice(0, 4096);
 
-/** `spec.chart.repository`, `spec.versions[0].version` and `metadata.labels[example.com/team]`, as the body has them. */
+/**
+ * `pointerOf` converts a Kubernetes field path such as `spec.chart.repository`, `spec.versions[0].version` or
+ * `metadata.labels[example.com/team]` to a JSON Pointer into the body.
+ */
 export function pointerOf(field: string): string {
   const parts = [...field.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([part, key = part]) => key);
   if (parts[0] === 'spec' || parts[0] === 'metadata') parts.shift();
   return `/${parts.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`;
 }
 
-/** These messages quote nothing secret: see `FleetError`. */
+/** Messages of a `FleetError` contain no secrets. */
 function problemOfFleet({ code, message, temporary }: FleetError): Problem {
   const [family] = code.split('/', 1);
   if (family === 'helm' || family === 'snapshot') return unavailable();

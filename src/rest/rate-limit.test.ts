@@ -12,7 +12,7 @@ const passes = (spend: () => void): boolean => {
   }
 };
 
-test('within no minute more than the limit, and after one of rest all of it', () => {
+test('allows the limit within any minute, and the full limit after an idle minute', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 60 }),
@@ -37,17 +37,17 @@ test('within no minute more than the limit, and after one of rest all of it', ()
 });
 
 test.each([
-  { reason: 'one replica lets all through', replicas: 1, limit: 10, share: 10 },
-  { reason: 'three let a third each', replicas: 3, limit: 10, share: 3 },
-  { reason: 'of more replicas than requests each lets one', replicas: 10, limit: 5, share: 1 },
-  { reason: 'before any is counted there is one', replicas: 0, limit: 5, share: 5 },
+  { reason: 'one replica enforces the whole limit', replicas: 1, limit: 10, share: 10 },
+  { reason: 'three replicas allow a third each', replicas: 3, limit: 10, share: 3 },
+  { reason: 'with more replicas than requests each allows one', replicas: 10, limit: 5, share: 1 },
+  { reason: 'with no replica counted yet, one is assumed', replicas: 0, limit: 5, share: 5 },
 ])('$reason', ({ replicas, limit, share }) => {
   const { spend } = rateLimiter({ clock: new FakeClock(), replicas: () => replicas });
   const passed = Array.from({ length: limit + 1 }, () => passes(() => spend('ann', 'it', limit)));
   expect(passed.filter(Boolean)).toHaveLength(share);
 });
 
-test('users, and what they call, are counted apart; who is refused is told when to come again', () => {
+test('counts each user and endpoint separately and sends Retry-After', () => {
   const clock = new FakeClock();
   const { spend } = rateLimiter({ clock, replicas: () => 1 });
   spend('ann', 'this', 1);

@@ -1,21 +1,21 @@
 /**
- * How often a user may call (docs/requirements.md, 002, Rate Limiting): so many requests within any minute. Each replica lets its share
- * through, so that all together let through what is listed, whichever of them a request reaches.
+ * Rate limits per user (docs/requirements.md, 002, Rate Limiting): a number of requests within any 60 seconds. Each
+ * replica enforces its share, so that all replicas together allow the documented rate.
  */
 import type { Clock } from '../runtime/index.ts';
 import { Problem, retryAfter } from '../runtime/internal.ts';
 
 export interface RateLimiter {
-  /** Throws a 429. `what` is what the limit is on, for example `POST /api/v1/deployments`. */
+  /** Throws a 429. `what` names the limited endpoint, for example `POST /api/v1/deployments`. */
   spend(user: string, what: string, perMinute: number): void;
 }
 
 const windowMilliseconds = 60_000;
-/** Of users and what they call. Beyond it, whoever was heard longest ago begins anew. */
+/** Maximum number of windows (one per user and endpoint). Beyond it the least recently used window is dropped. */
 const mostWindows = 20_000;
 
 export function rateLimiter({ clock, replicas }: { clock: Clock; replicas: () => number }): RateLimiter {
-  /** When the requests within the last minute came, the oldest first. */
+  /** Times of the requests within the last minute, the oldest first. */
   const windows = new Map<string, number[]>();
   return {
     spend(user, what, perMinute) {
@@ -25,7 +25,7 @@ export function rateLimiter({ clock, replicas }: { clock: Clock; replicas: () =>
       windows.delete(key);
       windows.set(key, came);
       if (windows.size > mostWindows) windows.delete(windows.keys().next().value ?? '');
-      // Where there are more replicas than requests, one each: none would be none at all.
+      // With more replicas than requests per minute, each allows one, because zero would block the endpoint.
       const share = Math.max(1, Math.floor(perMinute / Math.max(1, replicas())));
       if (came.length < share) {
         came.push(now);

@@ -24,36 +24,36 @@ const three = [clusterOf('dev-1', 'Dev'), clusterOf('dev-2', 'Dev'), clusterOf('
 const specOf = (more: object = {}): OperatorDeployment['spec'] =>
   ({ operator: 'widgets', version: '1.0.0', clusters: ['dev-1', 'dev-2', 'prod-1'], ...more }) as never;
 
-describe('what is rendered', () => {
+describe('renderingsOf', () => {
   const rendered = (spec: object, operator = operatorOf(), clusters: readonly Cluster[] = three) =>
     renderingsOf(specOf(spec), operator, clusters).map(({ environment, kubernetesVersion, values }) =>
       JSON.stringify([environment, kubernetesVersion, ...values]),
     );
 
   test.each<{ reason: string; found: string[]; expected: string[] }>([
-    { reason: 'once where all have the same values', found: rendered({}), expected: ['["Dev","v1.36.0",{},{}]'] },
+    { reason: 'once if all environments share the values', found: rendered({}), expected: ['["Dev","v1.36.0",{},{}]'] },
     {
-      reason: 'once more for an environment with values of its own',
+      reason: 'once more for an environment with its own values',
       found: rendered({ values: { a: 1 }, environmentValues: { Production: { a: 2 } } }),
       expected: ['["Dev","v1.36.0",{"a":1},{}]', '["Production","v1.35.0",{"a":1},{"a":2}]'],
     },
     {
-      reason: 'not for an environment that it does not reach',
+      reason: 'not for an environment that is not selected',
       found: rendered({ clusters: ['dev-2'], environmentValues: { Production: { a: 2 } } }),
       expected: ['["Dev","v1.36.0",{},{}]'],
     },
     {
-      reason: 'for clusters that are selected',
+      reason: 'for selected clusters',
       found: rendered({ clusters: undefined, clusterSelector: { matchLabels: { tier: 'Production' } } }),
       expected: ['["Production","v1.35.0",{},{}]'],
     },
     {
-      reason: 'for environments that are chosen',
+      reason: 'for selected environments',
       found: rendered({ environments: ['Production'] }),
       expected: ['["Production","v1.35.0",{},{}]'],
     },
     {
-      reason: 'nothing where no cluster was ever reached',
+      reason: 'nothing if no cluster was ever reached',
       found: rendered(
         {},
         operatorOf(),
@@ -61,8 +61,12 @@ describe('what is rendered', () => {
       ),
       expected: [],
     },
-    { reason: 'nothing of a version that was not looked at', found: rendered({}, operatorOf('Listed')), expected: [] },
-    { reason: 'nothing of a version that is not there', found: rendered({ version: '2.0.0' }), expected: [] },
+    {
+      reason: 'nothing for a version that is not inspected yet',
+      found: rendered({}, operatorOf('Listed')),
+      expected: [],
+    },
+    { reason: 'nothing for an unknown version', found: rendered({ version: '2.0.0' }), expected: [] },
   ])('$reason', ({ found, expected }) => {
     expect(found).toEqual(expected);
   });
@@ -70,7 +74,7 @@ describe('what is rendered', () => {
 
 const unrendered = new FleetError('chart/does-not-render', 'The chart does not render: set host');
 
-/** A façade over an API server with one operator and three clusters, and charts that render as they are told. */
+/** A façade over an API server with one Operator and three Clusters, with a stubbed chart renderer. */
 function checking(
   render: (values: object, signal: AbortSignal | undefined) => Promise<void>,
   {
@@ -120,21 +124,21 @@ const wantsHost = async (values: object) => {
 };
 
 test.each<{ reason: string; spec: object; path: string }>([
-  { reason: 'without values it is the version', spec: {}, path: '/version' },
-  { reason: 'with values it is these', spec: { values: { port: 1 } }, path: '/values' },
+  { reason: 'the version, without values', spec: {}, path: '/version' },
+  { reason: 'the values', spec: { values: { port: 1 } }, path: '/values' },
   {
-    reason: 'where those of an environment are too few, these',
+    reason: 'the values of the environment',
     spec: { clusters: ['prod-1'], environmentValues: { Production: { port: 1 } } },
     path: '/environmentValues/Production',
   },
-])('what does not render is a 400 that names the field: $reason', async ({ spec, path }) => {
+])('rejects a rendering failure with the field: $reason', async ({ spec, path }) => {
   const { check } = checking(wantsHost);
   const problem = await check(spec).catch((error: unknown) => error);
   expect(problem).toBeInstanceOf(Problem);
   expect(problem).toMatchObject({ status: 400, more: { errors: [{ path, message: unrendered.message }] } });
 });
 
-test('the same is rendered once, whether it renders or not', async () => {
+test('caches successes and failures', async () => {
   const { check, asked } = checking(wantsHost);
   for (let times = 0; times < 3; times += 1) {
     await check({ values: { host: 'a' } });
@@ -143,7 +147,7 @@ test('the same is rendered once, whether it renders or not', async () => {
   expect(asked).toEqual(['fetch 1.0.0', 'render', 'fetch 1.0.0', 'render']);
 });
 
-test('of a chart that is no longer the one in the status nothing is remembered', async () => {
+test('does not cache the result of a chart whose digest differs from the status', async () => {
   const { check, asked } = checking(wantsHost, { chart: `sha256:${'b'.repeat(64)}` });
   await check({ values: { host: 'a' } });
   await check({ values: { host: 'a' } });
@@ -151,29 +155,29 @@ test('of a chart that is no longer the one in the status nothing is remembered',
 });
 
 test.each<{ reason: string; found: ReturnType<typeof checking>; spec?: object; renders?: boolean }>([
-  { reason: 'an Operator that is not there', found: checking(wantsHost, { operators: [] }) },
-  { reason: 'values that are in a Secret', found: checking(wantsHost), spec: { valuesSecret: 'values' } },
+  { reason: 'the Operator does not exist', found: checking(wantsHost, { operators: [] }) },
+  { reason: 'the values are in a Secret', found: checking(wantsHost), spec: { valuesSecret: 'values' } },
   {
-    reason: 'a Helm that is not there',
+    reason: 'Helm is not installed',
     found: checking(() => Promise.reject(new FleetError('helm/missing', 'no'))),
     renders: true,
   },
   {
-    reason: 'what takes too long',
+    reason: 'timeout',
     found: checking((_values, signal) => untilAborted(signal), { milliseconds: 20 }),
     renders: true,
   },
-])('what cannot be found out is left to Planning: $reason', async ({ found, spec, renders = false }) => {
+])('leaves the check to Planning: $reason', async ({ found, spec, renders = false }) => {
   await found.check(spec);
   expect(found.asked.includes('render')).toBe(renders);
 });
 
-test('who has no time left is told so', async () => {
+test('rejects if the request itself has timed out', async () => {
   const { check } = checking((_values, signal) => untilAborted(signal));
   await expect(check({}, AbortSignal.timeout(20))).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
-test('when there are many under way, nobody is kept waiting', async () => {
+test('skips the check if too many are running', async () => {
   const release = Promise.withResolvers<void>();
   const { check, asked } = checking(() => release.promise);
   const waiting = Array.from({ length: 4 }, (_, at) => check({ values: { at } }));

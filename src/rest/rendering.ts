@@ -1,7 +1,7 @@
 /**
- * Whether a chart renders with the values of a deployment, before that is created: what does not is the caller's to mend, and is told at once
- * and not by a rollout that waits in Planning. Only that is refused here. What cannot be found out, or not in time, is left to Planning, which
- * looks at everything once more.
+ * Checks before a deployment is created that the chart renders with its values, so that the caller gets an error at
+ * once instead of a rollout that waits in Planning. Only a rendering failure is rejected. If the check is not possible
+ * in time, Planning repeats it.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -26,16 +26,16 @@ type Spec = OperatorDeployment['spec'];
 /** Throws a Problem (400) that names the field. */
 export type RenderCheck = (call: Call, spec: Spec) => Promise<void>;
 
-/** Each is a process of Helm. Who comes when there are so many is not kept waiting. */
+/** Each check is a Helm process. Requests beyond this number skip the check instead of waiting. */
 const mostAtOnce = 4;
 const mostKnown = 1000;
 
 export function renderCheck(charts: Pick<Charts, 'fetch' | 'render'>, milliseconds: number): RenderCheck {
-  /** By what was rendered: undefined where it renders, else why not. */
+  /** Cached results by input: undefined if it renders, otherwise the error. */
   const known = new Map<string, string | undefined>();
   let underWay = 0;
 
-  /** The chart is fetched only where it is not known yet: its repository may take longer than Helm. */
+  /** Fetches the chart only if the result is not cached, because its repository can be slower than Helm. */
   async function whyNot({ chart, ...input }: Rendering, operator: Operator, call: Call, signal: AbortSignal) {
     const key = createHash('sha256')
       .update(JSON.stringify([operator.metadata.uid, chart, input]))
@@ -51,14 +51,14 @@ export function renderCheck(charts: Pick<Charts, 'fetch' | 'render'>, millisecon
         throw error;
       },
     );
-    // Where it was made anew under the same version, it is another one.
+    // If the chart was published again under the same version, the result belongs to another digest.
     if (fetched.digest === chart.digest) known.set(key, why);
     if (known.size > mostKnown) known.delete(known.keys().next().value ?? '');
     return why;
   }
 
   return async (call, spec) => {
-    // What is in the Secret is not for whoever answers here to read.
+    // The REST API must not read the Secret with the values.
     if (spec.valuesSecret !== undefined || underWay >= mostAtOnce) return;
     const operator = await orNothing(get<Operator>(call, operatorKind, spec.operator));
     if (operator === undefined) return;
@@ -72,7 +72,7 @@ export function renderCheck(charts: Pick<Charts, 'fetch' | 'render'>, millisecon
       }
     } catch (error) {
       if (error instanceof Problem || call.signal.aborted) throw error;
-      // A repository that is away, a Helm that is not there, or the time that is over.
+      // The repository is unreachable, Helm is not installed, or the timeout has passed.
       call.log.warn('chart rendering could not be checked before the rollout', { ...named(spec), error });
     } finally {
       underWay -= 1;
@@ -83,11 +83,14 @@ export function renderCheck(charts: Pick<Charts, 'fetch' | 'render'>, millisecon
 const named = ({ operator, version }: Spec) => ({ operatorName: operator, version });
 
 type Rendering = Parameters<Charts['render']>[1] & {
-  /** As the status of the Operator tells of it. */
+  /** Version and digest from the status of the Operator. */
   readonly chart: { readonly version: string; readonly digest: string | undefined };
 };
 
-/** One for each environment that it reaches and has values for, else one for all: with the version of one of the clusters there. */
+/**
+ * `renderingsOf` returns one rendering per selected environment that has values of its own, otherwise one for all, with
+ * the Kubernetes version of one of its clusters.
+ */
 export function renderingsOf(spec: Spec, operator: Operator, clusters: readonly Cluster[]): Rendering[] {
   const found = operator.status?.versions?.find(({ version }) => sameVersion(version, spec.version));
   if (found?.state !== 'Available') return [];
@@ -119,7 +122,7 @@ function reaches(spec: Spec, environment: Environment, { name, labels = {} }: Cl
   return selects((spec.clusterSelector ?? {}) as LabelSelector, labels);
 }
 
-/** What the caller can mend it by: without values of theirs, only by another version, or by some. */
+/** `fieldOf` returns the field that the caller can fix: the values or, without values, the version. */
 function fieldOf({ values, environmentValues }: Spec, environment: Environment): string {
   if (environmentValues?.[environment] !== undefined) return `/environmentValues/${environment}`;
   return values === undefined ? '/version' : '/values';

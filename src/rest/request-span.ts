@@ -1,10 +1,13 @@
-/** The span of a request: it goes on from what the caller says, and lasts until the answer is sent or nobody waits for it any more. */
+/**
+ * The span of a request: a child of the caller's trace context that ends when the response is sent or the caller
+ * disconnects.
+ */
 import type { FastifyReply } from 'fastify';
 import type { Tracer } from '../runtime/index.ts';
 import { childTraceparent, parseTraceparent } from '../runtime/internal.ts';
 
 interface RequestSpan {
-  /** For whoever is asked on behalf of this request; also where nothing is recorded. */
+  /** Trace context for requests made on behalf of this one, also if no spans are recorded. */
   readonly traceparent: string;
 }
 
@@ -32,12 +35,12 @@ export function spanOf(
   return { traceparent: traceparent === '' || traceparent === from ? childTraceparent(from) : traceparent };
 }
 
-/** Tells the span that it went wrong; why is in the log. */
+/** Marks the span as failed; the cause is in the log. */
 class Unanswered extends Error {
   readonly code = 'rest/unanswered';
 
   constructor(status: number) {
-    super(`it was answered with ${status}`);
+    super(`response status ${status}`);
     this.name = 'Unanswered';
   }
 }

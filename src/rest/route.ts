@@ -1,23 +1,26 @@
-/** What an endpoint is: one entry of a table, from which the server, the checks of input and the OpenAPI document follow. */
+/**
+ * `Route` describes an endpoint. The server, the validation and the OpenAPI document are derived from the table of
+ * routes.
+ */
 import type { Client, KubernetesObject, Logger, Tracer } from '../runtime/index.ts';
 import type { Caller, Role } from './caller.ts';
 import type { JsonSchema } from './schemas.ts';
 
 export interface Call {
   readonly caller: Caller;
-  /** As the caller: the API server and admission see who it is. */
+  /** Client that impersonates the caller, so that the API server and admission see the user. */
   readonly client: Client;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
-  /** As the schema of the route says; the handler knows which. */
+  /** Valid against the schema of the route; the handler casts it. */
   readonly body: unknown;
-  /** The span of the request: the parent of what is told with the tracer. */
+  /** Trace context of the request, the parent of spans recorded with the tracer. */
   readonly traceparent: string;
   readonly tracer: Tracer;
-  /** Aborted when the request has taken too long or the caller has gone. */
+  /** Aborted if the request times out or the caller disconnects. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** What was changed, for the audit. */
+  /** Records the changed object for the audit log. */
   touched(object: Pick<KubernetesObject, 'kind' | 'metadata'>): void;
 }
 
@@ -29,26 +32,26 @@ export interface Answer {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With parameters in braces. */
+  /** Path with parameters in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Any one of them; an empty list: whoever has a token. */
+  /** Any of these roles is sufficient; an empty list admits every valid token. */
   readonly roles: readonly Role[];
-  /** It wants no token at all. */
+  /** The route requires no token. */
   readonly open?: true;
   readonly params?: Readonly<Record<string, JsonSchema>>;
   readonly query?: Readonly<Record<string, JsonSchema>>;
   readonly body?: { readonly schema: JsonSchema; readonly required: boolean };
-  /** What it answers when all went well. */
+  /** The response on success. */
   readonly answer: { readonly status: number; readonly description: string; readonly schema?: JsonSchema };
-  /** Codes of problems beyond those that every route may answer with. */
+  /** Status codes of problems in addition to those of every route. */
   readonly problems?: readonly number[];
-  /** Requests a minute from one user; left out, the general limit. */
+  /** Requests per minute and user. Default: the general limit. */
   readonly perMinute?: number;
-  /** The name of what it changes, for the audit; left out, it changes nothing. */
+  /** Audit name of the change; undefined if the route changes nothing. */
   readonly audit?: string;
   run(call: Call): Promise<Answer>;
 }

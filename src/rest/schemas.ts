@@ -1,4 +1,7 @@
-/** The shapes of what comes in and goes out. Those of objects are the schemas of their kinds, without what is Kubernetes' own. */
+/**
+ * The schemas of requests and responses. Those of objects are derived from their kinds, without the fields that
+ * Kubernetes manages.
+ */
 import {
   approval,
   cluster,
@@ -40,7 +43,7 @@ export const objectNameSchema = (description: string, maxLength = 253): JsonSche
   text(description, { minLength: 1, maxLength, pattern: subdomain });
 export const idSchema = (what: string): JsonSchema => objectNameSchema(`The id of ${what}, or its name.`);
 
-/** As in the kinds. */
+/** The same rules as in the kinds. */
 const versionSchema = (description: string): JsonSchema => ({
   ...schemaFor(operatorDeployment).properties?.spec?.properties?.version,
   description,
@@ -59,7 +62,7 @@ const partsOf = (schema: KindSchema | undefined, without: readonly string[] = []
   properties: Object.fromEntries(Object.entries(schema?.properties ?? {}).filter(([name]) => !without.includes(name))),
 });
 
-/** As it is sent to be created. */
+/** `input` builds the schema of a request that creates an object. */
 function input(
   kind: Kind,
   {
@@ -77,7 +80,7 @@ function input(
   );
 }
 
-/** As it is answered with. */
+/** `output` builds the schema of a response with an object. */
 function output(
   kind: Kind,
   { without = [], withoutStatus = [] }: { without?: readonly string[]; withoutStatus?: readonly string[] } = {},
@@ -153,12 +156,10 @@ const verdict: Readonly<Record<string, JsonSchema>> = {
   comparedWith: record(
     { operator: text('The operator.'), version: text('Its version.') },
     ['operator', 'version'],
-    'What it was compared with.',
+    'The CRD that it was compared with.',
   ),
   changes: listOf(change, 'Every change.'),
-  migrationGuide: text(
-    'With breaking changes: what the operator says that users have to do, of the version that the definition comes with.',
-  ),
+  migrationGuide: text('With breaking changes: the migration guide of the operator version that contains the CRD.'),
 };
 
 const definitionVersion = record(
@@ -175,7 +176,7 @@ const definitionVersion = record(
   ['operator', 'version', 'digest', 'registered'],
 );
 
-/** By the name under which the document has them. */
+/** Schemas by their name in the OpenAPI document. */
 export const schemas: Readonly<Record<string, JsonSchema>> = {
   Operator: output(operator),
   NewOperator: input(operator, {}),
@@ -185,7 +186,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
     without: ['credentials'],
     more: {
       kubeconfig: text(
-        'How it is reached: exactly one context, everything inline, as `kubectl config view --minify --flatten --raw` prints it. It is sealed at once, and never comes back.',
+        'The credentials: exactly one context, everything inline, as printed by `kubectl config view --minify --flatten --raw`. The kubeconfig is sealed at once and never returned.',
         { minLength: 1, maxLength: 262_144, writeOnly: true },
       ),
     },
@@ -224,7 +225,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
           },
           ['clusterName', 'state'],
         ),
-        'Those that were touched.',
+        'The changed clusters.',
       ),
     },
     ['deploymentId', 'deploymentName', 'state', 'clusters'],
@@ -235,7 +236,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
       overallHealth: text('The worst health of all clusters.', { enum: health }),
       clusters: listOf(
         record({ clusterName: text('The cluster.'), ...installationHealth }, ['clusterName', ...installationRequired]),
-        'Where it is.',
+        'The clusters with the operator.',
       ),
     },
     ['operatorName', 'overallHealth', 'clusters'],
@@ -255,7 +256,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
           'operatorName',
           ...installationRequired,
         ]),
-        'What is there.',
+        'The operators on the cluster.',
       ),
     },
     ['clusterName', 'health', 'overallHealth', 'environment', 'operators'],
@@ -293,7 +294,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
           },
           ['clusterName', 'operator', 'operatorVersion', 'digest'],
         ),
-        'What is where.',
+        'The state of the CRD on each cluster.',
       ),
     },
     ['name', 'versions', 'clusters'],
@@ -306,7 +307,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   NewCrd: record(
     {
       operator: objectNameSchema('The operator that it belongs to.', 63),
-      version: versionSchema('The version of the operator that it comes with.'),
+      version: versionSchema('The operator version that contains it.'),
       definition: { type: 'object', description: 'A CustomResourceDefinition (apiextensions.k8s.io/v1).' },
     },
     ['operator', 'version', 'definition'],
@@ -317,10 +318,10 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
         type: 'object',
         description: 'The changed CustomResourceDefinition (apiextensions.k8s.io/v1).',
       },
-      operator: objectNameSchema('Compare with that of this operator. Left out, whichever is known.', 63),
-      version: versionSchema('Compare with that of this version of the operator. Left out, the newest.'),
+      operator: objectNameSchema('Compare with the CRD of this operator. Default: any operator.', 63),
+      version: versionSchema('Compare with the CRD of this operator version. Default: the newest.'),
       targetVersion: versionSchema(
-        'The version of the operator that it is to come with: where it breaks something, the migration guide of that version is shown.',
+        'The operator version that will contain it. With breaking changes, the response includes the migration guide of that version.',
       ),
     },
     ['definition'],
@@ -328,7 +329,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   CrdVerdict: record(verdict, ['name', 'verdict', 'compatible', 'changes']),
   CrdApproval: record(
     {
-      approval: objectNameSchema('Which Approval, by id or name, where several wait.'),
+      approval: objectNameSchema('The Approval, by id or name. Required if several are pending.'),
       reason: text('The reason of the decision.', { maxLength: 4096 }),
     },
     [],
@@ -352,7 +353,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
           },
           ['path', 'message'],
         ),
-        'Every field that is wrong.',
+        'Every invalid field.',
       ),
       roles: listOf(text('A role.', { enum: roles }), 'One of these roles is required.'),
       traceId: text('The trace id of the log entries with details.'),

@@ -11,32 +11,32 @@ import { serveRoute } from './serve-route.ts';
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const own = `00-${traceId}-b7ad6b7169203331-01`;
 
-interface Told {
+interface RecordedSpan {
   readonly name: string;
   readonly options: SpanOptions;
   readonly set: object;
   failure?: string;
 }
 
-/** One that names each span alike. */
-function tracerTo(told: Told[]): Tracer {
+/** A tracer that records spans with a fixed span id. */
+function tracerInto(spans: RecordedSpan[]): Tracer {
   return {
     async span(name, options, run) {
       const set = {};
-      const span: Told = { name, options, set };
+      const span: RecordedSpan = { name, options, set };
       try {
         return await run({ traceparent: own, set: (more) => void Object.assign(set, more), event() {} });
       } catch (error) {
         span.failure = String(error);
         throw error;
       } finally {
-        told.push(span);
+        spans.push(span);
       }
     },
   };
 }
 
-/** A server with one route, and what was recorded. */
+/** A server with one route and the given tracer. */
 function serving(run: Route['run'], tracer?: Tracer) {
   const { app } = makeApp((given) => fastify(given), {
     what: 'a test',
@@ -51,7 +51,7 @@ function serving(run: Route['run'], tracer?: Tracer) {
     path: '/api/v1/things/{name}',
     operationId: 'getThing',
     tag: 'Things',
-    summary: 'A thing',
+    summary: 'Get a thing',
     roles: [],
     params: { name: { type: 'string' } },
     answer: { status: 200, description: 'It.' },
@@ -59,7 +59,7 @@ function serving(run: Route['run'], tracer?: Tracer) {
   };
   serveRoute(app, route, {
     authenticate: async (authorization) => {
-      if (authorization === undefined) throw new Error('a stranger');
+      if (authorization === undefined) throw new Error('unauthenticated');
       return callerOf('ada', []);
     },
     limiter: { spend() {} },
@@ -79,18 +79,18 @@ const asking = (headers: Readonly<Record<string, string>> = {}) => ({
 });
 const callers = `00-${traceId}-00f067aa0ba902b7-01`;
 
-test('a request is a span of the trace that its caller is in, and so is what is asked for it', async () => {
-  const told: Told[] = [];
+test('the span of a request and its outgoing requests continue the trace of the caller', async () => {
+  const spans: RecordedSpan[] = [];
   let seen: (string | undefined)[] = [];
   const app = serving(async ({ traceparent }) => {
     await Promise.resolve();
     seen = [traceparent, currentTraceparent()];
     return { status: 200, body: {} };
-  }, tracerTo(told));
+  }, tracerInto(spans));
   expect((await app.inject(asking({ traceparent: callers }))).statusCode).toBe(200);
-  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
+  await eventually(() => spans.length === 1, { within: 60_000, every: 10 });
   expect(seen).toEqual([own, own]);
-  expect(told).toMatchObject([
+  expect(spans).toMatchObject([
     {
       name: 'GET /api/v1/things/{name}',
       options: { parent: callers, attributes: { 'http.route': '/api/v1/things/{name}', 'kidp.operation': 'getThing' } },
@@ -101,18 +101,18 @@ test('a request is a span of the trace that its caller is in, and so is what is 
 });
 
 test.each([
-  { reason: 'no trace of the caller: one begins', traceparent: undefined },
-  { reason: 'what cannot be read is none', traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` },
+  { reason: 'starts a trace if the caller sends none', traceparent: undefined },
+  { reason: 'starts a trace if the traceparent is malformed', traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` },
 ])('$reason', async ({ traceparent }) => {
-  const told: Told[] = [];
-  const app = serving(async () => ({ status: 200 }), tracerTo(told));
+  const spans: RecordedSpan[] = [];
+  const app = serving(async () => ({ status: 200 }), tracerInto(spans));
   await app.inject(asking(traceparent === undefined ? {} : { traceparent }));
-  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
-  expect(told[0]?.options).not.toHaveProperty('parent');
+  await eventually(() => spans.length === 1, { within: 60_000, every: 10 });
+  expect(spans[0]?.options).not.toHaveProperty('parent');
   await app.close();
 });
 
-test('where nothing is recorded the trace goes on all the same', async () => {
+test('propagates the trace context without recording spans', async () => {
   let seen: string | undefined;
   const app = serving(async () => {
     seen = currentTraceparent();
@@ -123,15 +123,15 @@ test('where nothing is recorded the trace goes on all the same', async () => {
   await app.close();
 });
 
-test('what fails says so, and a stranger is no span', async () => {
-  const told: Told[] = [];
-  const app = serving(() => Promise.reject(new Error('no')), tracerTo(told));
+test('marks a failed span, and records none for an unauthenticated request', async () => {
+  const spans: RecordedSpan[] = [];
+  const app = serving(() => Promise.reject(new Error('no')), tracerInto(spans));
   expect((await app.inject({ url: '/api/v1/things/one' })).statusCode).toBe(500);
   const failed = await app.inject(asking({ traceparent: callers }));
   expect(failed.json()).toMatchObject({ traceId });
-  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
-  expect(told).toMatchObject([
-    { failure: 'Unanswered: it was answered with 500', set: { 'http.response.status_code': 500 } },
+  await eventually(() => spans.length === 1, { within: 60_000, every: 10 });
+  expect(spans).toMatchObject([
+    { failure: 'Unanswered: response status 500', set: { 'http.response.status_code': 500 } },
   ]);
   await app.close();
 });

@@ -1,4 +1,4 @@
-/** One request, from the token to the answer: who it is, how often, whether they may, what it says, and then the route. */
+/** Serves one request: authentication, rate limit, roles, validation, then the route. */
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Logger, Tracer } from '../runtime/index.ts';
@@ -22,8 +22,8 @@ export interface Serving {
   readonly log: Logger;
 }
 
-/** What is known of a request before its body is. */
-interface Begun {
+/** State of a request before its body is read. */
+interface PendingRequest {
   readonly caller: Caller;
   readonly traceparent: string;
   readonly began: number;
@@ -31,18 +31,19 @@ interface Begun {
 
 export function serveRoute(app: FastifyInstance, route: Route, serving: Serving): void {
   const check = routeCheck(route);
-  const begun = new WeakMap<FastifyRequest, Begun>();
+  const pending = new WeakMap<FastifyRequest, PendingRequest>();
   const what = `${route.method} ${route.path}`;
 
   app.route({
     method: route.method,
     url: route.path.replace(/\{(\w+)\}/g, ':$1'),
-    /** All that can be said without the body: a stranger's is not even read. */
+    /** Runs every check that needs no body, so that the body of an unauthenticated request is never read. */
     async onRequest(request, reply) {
       const caller = await serving.authenticate(request.headers.authorization);
-      // Not before: strangers would fill up what is recorded, in traces that they name.
+      // The span starts only after authentication: otherwise anyone could flood the trace store with traces of their
+      // choice.
       const { traceparent } = spanOf(serving.tracer, route, request.headers.traceparent as string | undefined, reply);
-      begun.set(request, { caller, traceparent, began: performance.now() });
+      pending.set(request, { caller, traceparent, began: performance.now() });
       serving.limiter.spend(
         caller.user,
         route.perMinute === undefined ? 'the API' : what,
@@ -58,15 +59,15 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
       check.params(request.params);
     },
     async handler(request, reply) {
-      const known = begun.get(request);
-      if (known === undefined) throw new Error('a request got past the check of who sent it');
+      const known = pending.get(request);
+      if (known === undefined) throw new Error('request was not authenticated before its handler');
       const query = check.query(request.query);
       check.body(request.body);
       return answer(known, request, reply, query);
     },
-    /** Whatever the answer was, and however far it came. */
+    /** Audits and measures every response, whatever its status. */
     async onResponse(request, reply) {
-      const { caller, traceparent, began } = begun.get(request) ?? {};
+      const { caller, traceparent, began } = pending.get(request) ?? {};
       serving.metrics.answered(
         route.operationId,
         reply.statusCode,
@@ -87,7 +88,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
       });
     },
     errorHandler(error, request, reply) {
-      const traceId = parseTraceparent(begun.get(request)?.traceparent)?.traceId;
+      const traceId = parseTraceparent(pending.get(request)?.traceparent)?.traceId;
       const problem = problemOf(error);
       if (problem === undefined || problem.status >= 500) {
         serving.log.error('REST API request failed', { what, traceId, error });
@@ -108,7 +109,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
   const targets = new WeakMap<FastifyRequest, object>();
 
   async function answer(
-    { caller, traceparent }: Begun,
+    { caller, traceparent }: PendingRequest,
     request: FastifyRequest,
     reply: FastifyReply,
     query: Call['query'],
@@ -130,7 +131,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
         targets.set(request, { kind, name: metadata.name, id: metadata.uid });
       },
     };
-    // What is asked of API servers meanwhile carries it on.
+    // Requests to API servers made by the route carry the trace context.
     const { status, body, headers = {} } = await withTraceparent(traceparent, () => route.run(call));
     reply.code(status).headers(headers);
     if (body === undefined) return reply.send();

@@ -1,6 +1,6 @@
 /**
- * The REST API of docs/requirements.md, 002. It keeps nothing: every object is Kubernetes', and every request is made there as who made it here,
- * so that any number of replicas serve.
+ * The REST API server of docs/requirements.md, 002. It is stateless: every object is in Kubernetes and every request is
+ * made there as the caller, so that any number of replicas can serve.
  */
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { ConfigError, noTracer, systemClock } from '../runtime/index.ts';
@@ -18,7 +18,7 @@ import { allRoutes } from './routes/index.ts';
 import { ref } from './schemas.ts';
 import { type Serving, serveRoute } from './serve-route.ts';
 
-/** What etcd takes, and something around it. */
+/** The size limit of etcd with some margin. */
 const mostBytes = 2 * 1024 * 1024;
 const what = 'the REST API';
 
@@ -36,7 +36,7 @@ export async function startRest(options: RestOptions): Promise<Rest> {
   return listen(makeRest(options), { host, port, tls, what });
 }
 
-/** All of it but the port. */
+/** `makeRest` builds the application without listening. */
 function makeRest(options: RestOptions): MadeApp {
   const { tls, limits, log, client, clock = systemClock, authentication, perMinute = 600 } = options;
   const made = makeApp((given) => fastify(given), { what, tls, limits, mostBytes, problemOf, log });
@@ -64,7 +64,7 @@ function makeRest(options: RestOptions): MadeApp {
   return made;
 }
 
-/** JSON, strictly: what is there twice could be read in two ways. */
+/** Parses JSON strictly: duplicate keys are ambiguous and rejected. */
 function takeJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -79,7 +79,10 @@ function takeJson(app: FastifyInstance): void {
   );
 }
 
-/** The only ones that want no token. The page has nothing of this installation in it: it asks for a token and fetches the document. */
+/**
+ * The only pages without a token. They contain nothing about this installation: the docs page asks for a token and
+ * fetches the document with it.
+ */
 function addPages(app: FastifyInstance): void {
   app.get('/health', (_request, reply) => reply.type('application/json').send('{"status":"ok"}'));
   app.get('/docs', (_request, reply) => {
@@ -94,10 +97,10 @@ const documentOf = (routes: readonly Route[]): Route => {
     path: '/health',
     operationId: 'getHealth',
     tag: 'System',
-    summary: 'That the server runs',
+    summary: 'Check that the server is running',
     roles: [],
     open: true,
-    answer: { status: 200, description: 'It runs.', schema: ref('Health') },
+    answer: { status: 200, description: 'The server is running.', schema: ref('Health') },
     run: async () => ({ status: 200 }),
   };
   const own: Route = {
@@ -105,7 +108,7 @@ const documentOf = (routes: readonly Route[]): Route => {
     path: '/openapi.json',
     operationId: 'getOpenApi',
     tag: 'System',
-    summary: 'This document',
+    summary: 'Get this OpenAPI document',
     roles: [],
     answer: { status: 200, description: 'The document.', schema: { type: 'object' } },
     run: async () => ({ status: 200, body: document }),

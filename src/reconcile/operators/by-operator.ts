@@ -1,4 +1,7 @@
-/** An index of OperatorDeployments and OperatorInstallations by operator. Caches are shared, so all users need the same function. */
+/**
+ * An index of OperatorDeployments and OperatorInstallations by operator. Caches are shared, so all users need the same
+ * function.
+ */
 import type { KubernetesObject } from '../../runtime/index.ts';
 
 export const BY_OPERATOR = 'kidp-operator';

@@ -1,6 +1,7 @@
 /**
- * Operators on many clusters (docs/requirements.md, 002). In: Clusters, Operators and OperatorDeployments, and the access to clusters from
- * `fleet`. Out: their statuses. It must not know who may request what: admission decides, reconcilers act.
+ * Operators on many clusters (docs/requirements.md, 002). In: Clusters, Operators and OperatorDeployments, and the
+ * access to clusters from `fleet`. Out: their statuses. It must not know who may request what: admission decides,
+ * reconcilers act.
  */
 
 export * from './catalog/index.ts';

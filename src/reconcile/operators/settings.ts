@@ -1,4 +1,7 @@
-/** The rollout settings of the platform: required approvals, the maximum of concurrent rollouts, and notification addresses. */
+/**
+ * The rollout settings of the platform: required approvals, the maximum of concurrent rollouts, and notification
+ * addresses.
+ */
 import { parse } from 'yaml';
 import {
   type ApprovalType,
@@ -52,7 +55,9 @@ export function levelsFor(
   return rule.environments.includes(environment) ? rule.levels : [];
 }
 
-/** Reads a settings file, YAML or JSON. Missing fields have their defaults. Throws a ConfigError that names the field. */
+/**
+ * Reads a settings file, YAML or JSON. Missing fields have their defaults. Throws a ConfigError that names the field.
+ */
 export function readRolloutSettings(text: string): RolloutSettings {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Approvals: what waits, and what somebody with the right to has decided (docs/requirements.md, 002 FR-OP-007). */
+/** Approvals: list, read and decide (docs/requirements.md, 002 FR-OP-007). */
 import { type Approval, approval, approvalOutcome } from '../../api/index.ts';
 import { Problem } from '../../runtime/internal.ts';
 import { find, page, shown, update } from '../objects.ts';
@@ -76,7 +76,9 @@ function decide(verb: 'approve' | 'reject', decision: 'Approve' | 'Reject', summ
   };
 }
 
-/** Adds one decision at the end. Admission writes who and when over what is sent, and has the last word on whether they may. */
+/**
+ * `decided` appends one decision. Admission overwrites the user and time, and decides whether the user has the right.
+ */
 export async function decided(
   call: Call,
   found: Approval,
@@ -88,15 +90,15 @@ export async function decided(
   const outcome = approvalOutcome(found);
   if (outcome !== 'Pending') throw new Problem(409, 'decided', `the approval is already decided: ${outcome}`);
   if (found.spec.requester === caller.user) {
-    throw new Problem(403, 'own-request', 'who asked does not decide: let somebody else do it');
+    throw new Problem(403, 'own-request', 'the requester cannot decide: another user must approve or reject');
   }
   if (found.spec.decisions.some(({ by }) => by === caller.user)) {
-    throw new Problem(409, 'decided', 'you have decided already');
+    throw new Problem(409, 'decided', 'you have already decided');
   }
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const entry = { decision, by: caller.user, at, ...(reason === undefined ? {} : { reason }) };
   call.touched(found);
-  // With its resourceVersion: of two at once, the second is told that something has changed.
+  // The resourceVersion is sent, so that the second of two concurrent decisions fails with a conflict.
   const { object, warnings } = await update<Approval>(call, approval, {
     ...found,
     spec: { ...found.spec, decisions: [...found.spec.decisions, entry] },
@@ -113,7 +115,7 @@ function demandRight({ caller }: Call, { spec }: Approval): void {
     403,
     'forbidden',
     environment === undefined || !asksOwners
-      ? 'this is for an admin to decide'
+      ? 'only an admin can decide this'
       : `only the owner of ${environment} or an admin can decide this`,
   );
 }

@@ -3,25 +3,25 @@ import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 
 import { ApiError, ConnectionError, silentLogger } from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
-import { takeBack } from './clusters.ts';
+import { deleteUnusedSecret } from './clusters.ts';
 
 const key = { namespace: 'system', name: 'cluster-one-1' };
 const answered = (status: number) => new ApiError({ doing: 'write', status, reason: 'Unknown', message: 'no' });
 
 test.each([
-  { reason: 'admission has refused the cluster', error: answered(403), stays: false },
-  { reason: 'there is one of that name', error: answered(409), stays: false },
-  { reason: 'the API server took too long, and may have stored it', error: answered(504), stays: true },
-  { reason: 'the API server has failed', error: answered(500), stays: true },
+  { reason: 'deleted if admission denied the cluster', error: answered(403), stays: false },
+  { reason: 'deleted if the name is in use', error: answered(409), stays: false },
+  { reason: 'kept if the API server timed out and may have stored it', error: answered(504), stays: true },
+  { reason: 'kept if the API server failed', error: answered(500), stays: true },
   {
-    reason: 'nobody has heard what became of it',
+    reason: 'kept if the connection was lost',
     error: new ConnectionError({ doing: 'write', failure: 'aborted', message: 'aborted', hint: '' }),
     stays: true,
   },
-  { reason: 'it was stored, and the answer could not be read', error: new SyntaxError('no JSON'), stays: true },
-])('the sealed kubeconfig where $reason', async ({ error, stays }) => {
+  { reason: 'kept if it was stored and the response is unreadable', error: new SyntaxError('no JSON'), stays: true },
+])('the sealed kubeconfig is $reason', async ({ error, stays }) => {
   const cluster = memoryCluster([coreSecrets]);
   cluster.put(coreSecrets, { metadata: key });
-  await takeBack(error, cluster.client, key, silentLogger);
+  await deleteUnusedSecret(error, cluster.client, key, silentLogger);
   expect(cluster.get(coreSecrets, key) !== undefined).toBe(stays);
 });

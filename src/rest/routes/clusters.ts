@@ -1,4 +1,7 @@
-/** Clusters: registered with a kubeconfig that is sealed at once and never comes back (docs/requirements.md, 002 FR-OP-002). */
+/**
+ * Clusters: registered with a kubeconfig that is sealed at once and never returned (docs/requirements.md, 002
+ * FR-OP-002).
+ */
 import { randomBytes } from 'node:crypto';
 import { type Cluster, cluster } from '../../api/index.ts';
 import {
@@ -17,7 +20,7 @@ import { objectNameSchema, ref } from '../schemas.ts';
 import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
 
 interface ClusterParts {
-  /** As the platform itself: callers have no business with its Secrets. */
+  /** Client with the platform's own identity: callers have no access to its Secrets. */
   readonly client: Client;
   readonly systemNamespace: string;
   readonly sealingKeys: SealingKeys;
@@ -25,7 +28,7 @@ interface ClusterParts {
 
 const name = { name: objectNameSchema('The cluster.', 63) };
 const tag = 'Clusters';
-/** `GET /clusters/sealing-key` is no cluster. */
+/** `GET /clusters/sealing-key` is not a cluster. */
 const reservedName = 'sealing-key';
 const hidden = { without: ['credentials'], withoutStatus: ['credentialsDigest'] };
 
@@ -67,7 +70,7 @@ export function clusterRoutes(parts: ClusterParts): readonly Route[] {
       path: `${prefix}/clusters/{name}`,
       operationId: 'getCluster',
       tag,
-      summary: 'One cluster',
+      summary: 'Get a cluster',
       roles: everybody,
       params: name,
       answer: { status: 200, description: 'The cluster.', schema: ref('Cluster') },
@@ -116,7 +119,7 @@ async function register(call: Call, parts: ClusterParts) {
   const { name: given, labels, kubeconfig, ...rest } = call.body as Named & Cluster['spec'] & { kubeconfig: string };
   if (given === reservedName) throw invalid([{ path: '/name', message: 'is reserved for the sealing key' }]);
   readClusterKubeconfig(kubeconfig);
-  // A name of its own for each attempt: of two at once, neither can take away what is the other's.
+  // Each attempt has a unique name, so that neither of two concurrent attempts deletes the Secret of the other.
   const secretName = `cluster-${given}-${randomBytes(4).toString('hex')}`;
   const object = {
     metadata: metadataOf({ name: given, ...(labels === undefined ? {} : { labels }) }),
@@ -134,23 +137,23 @@ async function register(call: Call, parts: ClusterParts) {
   try {
     const { object: made, warnings } = await create<Cluster>(call, cluster, object);
     call.touched(made);
-    call.log.info('a cluster was reached before it was registered', { cluster: given, kubernetesVersion });
+    call.log.info('cluster reached; registering it', { cluster: given, kubernetesVersion });
     return {
       status: 201,
       body: shown(made, { ...hidden, warnings }),
       headers: { location: `${prefix}/clusters/${given}` },
     };
   } catch (error) {
-    await takeBack(error, client, { namespace, name: secretName }, call.log);
+    await deleteUnusedSecret(error, client, { namespace, name: secretName }, call.log);
     throw error;
   }
 }
 
 /**
- * The sealed kubeconfig of a cluster that was not registered. Only where the API server has surely refused it: a cluster that is there
- * after all, though nobody has heard of it, needs its credentials.
+ * `deleteUnusedSecret` deletes the sealed kubeconfig of a cluster that was not registered. It does so only if the API
+ * server definitely rejected the Cluster: otherwise the Cluster may exist and needs its credentials.
  */
-export async function takeBack(
+export async function deleteUnusedSecret(
   error: unknown,
   client: Client,
   key: { readonly namespace: string; readonly name: string },
@@ -158,10 +161,10 @@ export async function takeBack(
 ): Promise<void> {
   const secret = `${key.namespace}/${key.name}`;
   if (!(error instanceof ApiError) || error.status >= 500) {
-    log.error('whether a cluster was registered is not known: its sealed kubeconfig stays', { secret });
+    log.error('cluster registration is uncertain; its sealed kubeconfig is kept', { secret });
     return;
   }
   await client.delete(coreSecrets, key).catch((failure: unknown) => {
-    log.error('the sealed kubeconfig of a cluster that was not registered stays behind', { secret, error: failure });
+    log.error('failed to delete the sealed kubeconfig of an unregistered cluster', { secret, error: failure });
   });
 }

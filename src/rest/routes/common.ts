@@ -1,4 +1,4 @@
-/** What several routes share. */
+/** Schemas and types that several routes share. */
 import type { Condition } from '../../runtime/index.ts';
 import { mostPerPage } from '../objects.ts';
 import type { JsonSchema } from '../schemas.ts';
@@ -21,7 +21,7 @@ export const pageQuery: Readonly<Record<string, JsonSchema>> = {
 
 export const prefix = '/api/v1';
 
-/** What a caller writes beside the spec. */
+/** Fields that a caller can set besides the spec. */
 export interface Named {
   readonly name: string;
   readonly labels?: Record<string, string>;

@@ -11,7 +11,7 @@ const { name } = definition.metadata;
 const known: Known = { operator: 'shop', version: '1.0.0', load: async () => definition };
 
 test.each([
-  { reason: 'nothing is known of it', before: undefined, body: { definition }, counts: 1 },
+  { reason: 'no version is known', before: undefined, body: { definition }, counts: 1 },
   { reason: 'it is compared', before: known, body: { definition }, counts: 1 },
   { reason: 'it could not be read', before: known, body: { definition: {} }, counts: 0 },
   { reason: 'there is no such version', before: undefined, body: { definition, version: '9.9.9' }, counts: 0 },
@@ -21,7 +21,7 @@ test.each([
     body: { definition },
     counts: 0,
   },
-])('a definition counts as validated $counts times where $reason', async ({ before, body, counts }) => {
+])('counts $counts validations if $reason', async ({ before, body, counts }) => {
   let validated = 0;
   const definitions = {
     newest: async () => before,

@@ -1,6 +1,6 @@
 /**
- * Custom resource definitions: every version that is known, what is on which cluster, and what a change would break (docs/requirements.md, 002,
- * FR-OP-004). Those of a chart are known by themselves; one that comes from elsewhere can be registered.
+ * CustomResourceDefinitions: every known version, their state on each cluster, and the compatibility of a change
+ * (docs/requirements.md, 002, FR-OP-004). CRDs in a chart are known automatically; others can be registered.
  */
 import {
   type Approval,
@@ -53,7 +53,7 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
       operationId: 'listCrds',
       tag,
       summary: 'List CRDs',
-      description: '`limit` counts operators here. A definition of several operators is there once for each.',
+      description: '`limit` counts operators. A CRD of several operators is listed once for each.',
       roles: everybody,
       query: pageQuery,
       answer: { status: 200, description: 'The CRDs of a page of operators.', schema: ref('CrdPage') },
@@ -113,7 +113,7 @@ async function register(call: Call, definitions: KnownDefinitions): Promise<Answ
   const owner = await orNothing(get<Operator>(call, operator, of));
   if (owner === undefined) throw invalid([{ path: '/operator', message: 'operator not found' }]);
   const before = await definitions.newest(call, crd.metadata.name, { operator: of });
-  // What cannot be compared in time is not kept either.
+  // A CRD that cannot be compared in time is not stored either.
   const guide = async () => migrationGuideOf(owner, version);
   const body = await verdictOf(call, definitions, { after: crd, before, guide });
   const kept = await definitions.register(call, owner, version, crd);
@@ -152,7 +152,7 @@ async function validate(call: Call, definitions: KnownDefinitions): Promise<Answ
 interface Comparison {
   readonly after: Crd;
   readonly before: Known | undefined;
-  /** Of the version that one comes to. That of the version before has told how to come to that one. */
+  /** The migration guide of the target version: the guide of the previous version describes an earlier upgrade. */
   readonly guide: () => Promise<string | undefined>;
 }
 
@@ -263,7 +263,7 @@ async function approve(call: Call): Promise<Answer> {
   return decided(call, only, 'Approve', reason);
 }
 
-/** An Approval is of the definition itself, or of a deployment that would break it. */
+/** Matches an Approval for the CRD itself, or for a deployment that would break it. */
 async function isAbout(call: Call, { spec }: Approval, definition: string): Promise<boolean> {
   const { subject, type } = spec;
   if (subject.kind === 'CustomResourceDefinition') return subject.name === definition;

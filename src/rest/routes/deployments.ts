@@ -1,4 +1,6 @@
-/** Deployments: begun, followed, paused, promoted, aborted and taken back (docs/requirements.md, 002 FR-OP-003 and FR-OP-006). */
+/**
+ * Deployments: start, follow, pause, promote, abort and roll back (docs/requirements.md, 002 FR-OP-003 and FR-OP-006).
+ */
 import { randomBytes } from 'node:crypto';
 import { type OperatorDeployment, operatorDeployment, rolloutPhases, TRACEPARENT_ANNOTATION } from '../../api/index.ts';
 import { Problem } from '../../runtime/internal.ts';
@@ -101,7 +103,7 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
       const found = await deployment(call);
       if (found.spec.rollback === true) return { status: 202, body: shown(found) };
       if (found.status?.rollback?.finishedAt !== undefined) {
-        throw new Problem(409, 'finished', 'it has been rolled back already');
+        throw new Problem(409, 'finished', 'the deployment is already rolled back');
       }
       return controlled(call, found, { rollback: true });
     },
@@ -124,14 +126,15 @@ export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
   {
     ...control('promote', 'Promote: skip the rest of the validation period', ({ status }, { body }) => {
       const { stage = status?.stage } = (body ?? {}) as { stage?: number };
-      if (stage === undefined || stage < 1) throw new Problem(409, 'not-begun', 'no stage of it has begun yet');
+      if (stage === undefined || stage < 1)
+        throw new Problem(409, 'not-begun', 'no stage of the deployment has started yet');
       return { promote: stage };
     }),
     body: { schema: ref('Promotion'), required: false },
   },
 ];
 
-/** What is said to a deployment that is under way. */
+/** `control` builds the route of a command for a deployment in progress. */
 function control(
   verb: 'pause' | 'resume' | 'promote' | 'abort',
   summary: string,
@@ -145,7 +148,7 @@ function control(
     summary,
     roles: changers,
     params: id,
-    answer: { status: 202, description: 'It was told.', ...one },
+    answer: { status: 202, description: 'Accepted.', ...one },
     problems: [404, 409],
     audit: `deployment.${verb}`,
     async run(call) {
@@ -172,7 +175,7 @@ async function start(call: Call, check: RenderCheck): Promise<Answer> {
   await check(call, spec);
   const metadata = {
     ...metadataOf({ name: name ?? nameFor(spec.operator, spec.version), ...(labels === undefined ? {} : { labels }) }),
-    // What is done on the clusters is part of the trace of who asked for it.
+    // The work on the clusters is part of the caller's trace.
     annotations: { [TRACEPARENT_ANNOTATION]: call.traceparent },
   };
   const { object, warnings } = await create<OperatorDeployment>(call, operatorDeployment, { metadata, spec });
@@ -186,7 +189,7 @@ async function start(call: Call, check: RenderCheck): Promise<Answer> {
 
 function nameFor(operator: string, version: string): string {
   const plain = `${operator}-${version}`.toLowerCase().replace(/[^a-z0-9.-]/g, '-');
-  // A name of dots and dashes in a row is none: `1.0.0-.x` may be a version all the same.
+  // A name must not contain adjacent dots and dashes, although a version such as `1.0.0-.x` may.
   const tidy = plain
     .replace(/[.-]*\.[.-]*/g, '.')
     .slice(0, 56)

@@ -1,4 +1,7 @@
-/** How operators and clusters fare, in the shape of docs/requirements.md, 002 (Health Monitoring). Read from what the last round has found. */
+/**
+ * The health of operators and clusters in the shape of docs/requirements.md, 002 (Health Monitoring), from the last
+ * health check.
+ */
 import {
   CLUSTER_LABEL,
   type Cluster,
@@ -68,12 +71,12 @@ async function operatorHealth(call: Call) {
     all<Cluster>(call, cluster),
   ]);
   const byName = new Map(clusters.map((each) => [each.metadata.name, each]));
-  const fares = installations
+  const healths = installations
     .map((each) => ({ clusterName: each.spec.cluster, ...shownHealth(each, byName.get(each.spec.cluster)) }))
     .sort((one, other) => one.clusterName.localeCompare(other.clusterName));
   return {
     status: 200,
-    body: { operatorName: name, overallHealth: worst(fares.map(({ health }) => health)), clusters: fares },
+    body: { operatorName: name, overallHealth: worst(healths.map(({ health }) => health)), clusters: healths },
   };
 }
 
@@ -115,7 +118,7 @@ async function installationHealth(call: Call) {
 
 type Part = NonNullable<NonNullable<OperatorInstallation['status']>['pods']>;
 
-/** A cluster that cannot be reached says nothing of what is on it: what was known before is no longer known. */
+/** The health of everything on an unreachable cluster is unknown, whatever the last check found. */
 function shownHealth({ spec, status }: OperatorInstallation, on: Cluster | undefined) {
   const reachable = on?.status?.health !== 'Unhealthy';
   const health: Health = reachable ? (status?.health ?? 'Unknown') : 'Unknown';
@@ -123,7 +126,7 @@ function shownHealth({ spec, status }: OperatorInstallation, on: Cluster | undef
     .filter((part) => part?.state === 'Unhealthy' && part.message !== undefined)
     .map((part) => part?.message);
   const message = reachable ? wrong.join('; ') : 'the cluster is unreachable';
-  // The installation is written only when something changes; that it was looked at is written once for the whole cluster.
+  // An installation is written only on changes; the time of the last check is written once for the whole cluster.
   const lastChecked = on?.status?.operatorsCheckedTime ?? status?.since;
   return {
     health,

@@ -1,4 +1,4 @@
-/** All endpoints: the table that the server and the OpenAPI document are made from. */
+/** All endpoints: the table behind the server and the OpenAPI document. */
 import { knownDefinitions } from '../definitions.ts';
 import type { RestOptions } from '../options.ts';
 import { renderCheck } from '../rendering.ts';

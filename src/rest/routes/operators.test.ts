@@ -7,7 +7,7 @@ import { problemOf } from '../problems.ts';
 import type { Call } from '../route.ts';
 import { operatorRoutes } from './operators.ts';
 
-/** An API server that takes whatever it is sent, and remembers it. */
+/** An API server that accepts and records every write. */
 function taking(written: unknown[]): Client {
   return {
     async request({ body, query }: Parameters<Client['request']>[0]) {
@@ -45,13 +45,13 @@ async function registering(repository: string, signal: AbortSignal, repositoryMi
 
 test.each([
   {
-    reason: 'a repository that accepts and never answers cannot be reached',
+    reason: 'a repository that accepts the connection and never responds is unreachable',
     signal: () => new AbortController().signal,
     repositoryMilliseconds: 50,
     problem: { status: 400, code: 'chart-unreachable', more: { temporary: true, errors: [{ path: '/chart' }] } },
   },
   {
-    reason: 'where the whole request is out of time, that is not the fault of who sent it',
+    reason: 'a timeout of the whole request is not an error of the caller',
     signal: () => AbortSignal.timeout(50),
     repositoryMilliseconds: 60_000,
     problem: { status: 503, code: 'unavailable' },
@@ -63,7 +63,7 @@ test.each([
   try {
     const found = await registering(`http://127.0.0.1:${port}`, signal(), repositoryMilliseconds);
     expect(found.problem).toMatchObject(problem);
-    // It was only asked whether it could be stored.
+    // Only the dry run was sent.
     expect(found.written).toEqual(['All']);
   } finally {
     silent.close();

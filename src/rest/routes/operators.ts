@@ -1,4 +1,4 @@
-/** Operators: registered, listed, and how they fare on their clusters (docs/requirements.md, 002 FR-OP-001 and FR-OP-005). */
+/** Operators: register, list, read and delete (docs/requirements.md, 002 FR-OP-001 and FR-OP-005). */
 import { API_VERSION, type Operator, operator, sameVersion } from '../../api/index.ts';
 import { type Charts, FleetError } from '../../fleet/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
@@ -52,7 +52,7 @@ export function operatorRoutes(parts: OperatorParts): readonly Route[] {
       path: `${prefix}/operators/{name}`,
       operationId: 'getOperator',
       tag,
-      summary: 'One operator',
+      summary: 'Get an operator',
       roles: everybody,
       params: name,
       answer: { status: 200, description: 'The operator.', schema: ref('Operator') },
@@ -84,7 +84,7 @@ export function operatorRoutes(parts: OperatorParts): readonly Route[] {
 async function register(call: Call, parts: OperatorParts) {
   const { name: given, labels, ...spec } = call.body as Named & Operator['spec'];
   const metadata = metadataOf({ name: given, ...(labels === undefined ? {} : { labels }) });
-  // First whether it could be stored at all: only then is anything fetched on behalf of the caller.
+  // A dry run comes first: nothing is fetched on behalf of a caller who cannot store the object.
   const { object: draft } = await create<Operator>(call, operator, { metadata, spec }, { dryRun: true });
   const there = await versionsOf({ ...draft, apiVersion: API_VERSION }, call, parts);
   const missing = (spec.versions ?? []).flatMap(({ version, chartVersion = version }, index) =>
@@ -102,7 +102,10 @@ async function register(call: Call, parts: OperatorParts) {
   };
 }
 
-/** A repository that takes a connection and says nothing is one that cannot be reached: it gets less time than the request has. */
+/**
+ * A repository that accepts a connection and never responds counts as unreachable, so its timeout is shorter than that
+ * of the request.
+ */
 async function versionsOf(
   draft: Operator,
   { caller, traceparent, signal }: Call,

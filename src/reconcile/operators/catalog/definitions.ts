@@ -29,8 +29,9 @@ export function describeDefinitions(definitions: readonly UnknownObject[]): {
 }
 
 /**
- * Returns the worst verdict. A CRD that the new version does not contain stays on the clusters, so nothing breaks, but the new controllers
- * may not reconcile it: that is risky. Yields to the event loop between comparisons. `onValidated` is called for each.
+ * Returns the worst verdict. A CRD that the new version does not contain stays on the clusters, so nothing breaks, but
+ * the new controllers might not reconcile it: that is risky. Yields to the event loop between comparisons.
+ * `onValidated` is called for each.
  */
 export async function compatibilityOf(
   before: readonly UnknownObject[],

@@ -39,7 +39,9 @@ const fieldManager = 'kidp-operators';
 const tenMinutes = 600_000;
 /** The retry delay after a failed request to the repository. */
 const retryMilliseconds = 30_000;
-/** The number of versions to inspect in one reconcile, so that an Operator with many versions does not delay the others. */
+/**
+ * The number of versions to inspect in one reconcile, so that an Operator with many versions does not delay the others.
+ */
 const versionsPerReconcile = 3;
 /** The maximum length in the schema. */
 const maxReasonLength = 1024;

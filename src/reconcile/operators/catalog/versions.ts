@@ -15,8 +15,8 @@ interface ListedVersion {
 const maxVersions = 256;
 
 /**
- * Lists the versions, the newest first. What is known about a version is kept as long as its chart is the same. A version in spec.versions
- * that the repository does not have is `Missing`.
+ * Lists the versions, the newest first. What is known about a version is kept as long as its chart is the same. A
+ * version in spec.versions that the repository does not have is `Missing`.
  */
 export function versionsOf(
   { spec, status, metadata }: Operator,

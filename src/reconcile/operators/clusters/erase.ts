@@ -1,6 +1,6 @@
 /**
- * Cleans up after a deleted Cluster: its service accounts and their RBAC on the cluster, its OperatorInstallations, and its sealed
- * kubeconfig, last, because the rest needs it. A cluster that no longer exists does not block this forever.
+ * Cleans up after a deleted Cluster: its service accounts and their RBAC on the cluster, its OperatorInstallations, and
+ * its sealed kubeconfig, last, because the rest needs it. A cluster that no longer exists does not block this forever.
  */
 import {
   type Cluster,

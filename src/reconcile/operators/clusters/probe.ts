@@ -1,4 +1,6 @@
-/** `probeCluster` decrypts the kubeconfig of a Cluster, seals it again if the key has changed, and probes the cluster. */
+/**
+ * `probeCluster` decrypts the kubeconfig of a Cluster, seals it again if the key has changed, and probes the cluster.
+ */
 import type { Cluster } from '../../../api/index.ts';
 import {
   type CredentialsSource,

@@ -1,6 +1,6 @@
 /**
- * Reconciles Clusters: probes their credentials, reachability and Kubernetes version every minute, and cleans up when they are deleted
- * (docs/requirements.md, 002 FR-OP-002).
+ * Reconciles Clusters: probes their credentials, reachability and Kubernetes version every minute, and cleans up when
+ * they are deleted (docs/requirements.md, 002 FR-OP-002).
  */
 import { type Cluster, cluster as clusterKind, ERASE_FINALIZER } from '../../../api/index.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Deletes sealed kubeconfigs that no Cluster references, because it was never registered or its Secret was replaced. Users who add
- * clusters therefore only need the permission to create Secrets.
+ * Deletes sealed kubeconfigs that no Cluster references, because it was never registered or its Secret was replaced.
+ * Users who add clusters therefore only need the permission to create Secrets.
  */
 import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
 import { type SecretObject, sealedSecretName } from '../../../fleet/index.ts';

@@ -1,9 +1,9 @@
 /**
  * Checks the health of the operators on all clusters every 30 seconds (docs/requirements.md, 002 FR-OP-005).
  *
- * In: OperatorInstallations, their clusters and snapshots. Out: the status of OperatorInstallations, the counts and the condition `Healthy`
- * of Operators, the condition `Degraded` of completed rollouts that became unhealthy, events and metrics. It must not know how a rollout
- * or a rollback works.
+ * In: OperatorInstallations, their clusters and snapshots. Out: the status of OperatorInstallations, the counts and the
+ * condition `Healthy` of Operators, the condition `Degraded` of completed rollouts that became unhealthy, events and
+ * metrics. It must not know how a rollout or a rollback works.
  */
 import type { Registry } from 'prom-client';
 import { cluster } from '../../../api/index.ts';
@@ -25,7 +25,10 @@ interface OperatorHealthOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly registry?: Registry;
   readonly intervalMilliseconds?: number;
-  /** The maximum of concurrent requests and watches over all clusters. More than the connections of the fleet would only queue. */
+  /**
+   * The maximum of concurrent requests and watches over all clusters. More than the connections of the fleet would only
+   * queue.
+   */
   readonly requests?: number;
   readonly watches?: number;
   /** From this number of objects of a kind on a cluster, they are watched instead of listed. */

@@ -1,4 +1,7 @@
-/** A cache of the health profiles of snapshots. They are small: a round may need them for tens of thousands of installations. */
+/**
+ * A cache of the health profiles of snapshots. They are small: a round may need them for tens of thousands of
+ * installations.
+ */
 import { FleetError, type HealthProfile, profileOf, type SnapshotStore } from '../../../fleet/index.ts';
 
 /** Enough for hundreds of operators with some versions each in three environments. */

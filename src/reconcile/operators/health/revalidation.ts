@@ -1,8 +1,8 @@
 /**
- * Revalidates completed rollouts: while a rollback is still possible, a rollout whose installations reach the failure threshold gets the
- * condition `Degraded`, and the rollout reconciler rolls it back (kargo#5144). The decision uses only statuses, so a restart loses nothing.
- * A version that was restored by another rollback does not count: the other rollout is the cause, and one rollback must not trigger the
- * next, back through the whole history.
+ * Revalidates completed rollouts: while a rollback is still possible, a rollout whose installations reach the failure
+ * threshold gets the condition `Degraded`, and the rollout reconciler rolls it back (kargo#5144). The decision uses
+ * only statuses, so a restart loses nothing. A version that was restored by another rollback does not count: the other
+ * rollout is the cause, and one rollback must not trigger the next, back through the whole history.
  */
 import {
   type Cluster,

@@ -1,4 +1,7 @@
-/** Who is looked at when: as many clusters at a time as there are connections for, and none for so long that the others do not get their turn. */
+/**
+ * Who is looked at when: as many clusters at a time as there are connections for, and none for so long that the others
+ * do not get their turn.
+ */
 import { afterEach, expect, test } from 'vitest';
 import { memoryCluster } from '../../../../test/support/memory-cluster.ts';
 import {

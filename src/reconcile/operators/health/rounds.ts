@@ -1,9 +1,11 @@
 /**
- * `HealthRounds` checks every installation in rounds. Clusters are checked in parallel and independently, so that a slow or unreachable one
- * delays no other. A cluster whose check has not finished when the next round starts skips that round.
+ * `HealthRounds` checks every installation in rounds. Clusters are checked in parallel and independently, so that a
+ * slow or unreachable one delays no other. A cluster whose check has not finished when the next round starts skips that
+ * round.
  *
- * Clusters take turns, as many at a time as there are connections, so that a connection serves one request after the other. With all
- * clusters at once nearly every request had to open a connection of its own, which took longer than everything else together.
+ * Clusters take turns, as many at a time as there are connections, so that a connection serves one request after the
+ * other. With all clusters at once nearly every request had to open a connection of its own, which took longer than
+ * everything else together.
  */
 import {
   type Cluster,
@@ -282,7 +284,10 @@ export class HealthRounds {
   }
 }
 
-/** Works off the list with a few workers until it is empty or `isOver`. Rejects with the first error once all started work has ended. */
+/**
+ * Works off the list with a few workers until it is empty or `isOver`. Rejects with the first error once all started
+ * work has ended.
+ */
 async function eachOf<T>(
   left: T[],
   work: (item: T) => Promise<void>,

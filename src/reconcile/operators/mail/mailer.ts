@@ -24,7 +24,10 @@ export interface MailOptions {
 export interface Mailer {
   /** The domain of the sender address. */
   readonly domain: string;
-  /** Resolves when the server has accepted the message for at least one recipient; `refused` lists the rejected recipients. */
+  /**
+   * Resolves when the server has accepted the message for at least one recipient; `refused` lists the rejected
+   * recipients.
+   */
   send(message: Message): Promise<{ readonly refused: readonly string[] }>;
 }
 

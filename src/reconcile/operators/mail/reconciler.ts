@@ -1,4 +1,7 @@
-/** Notifies the approvers of a pending Approval, level by level, and records in its status that the mail server accepted the message. */
+/**
+ * Notifies the approvers of a pending Approval, level by level, and records in its status that the mail server accepted
+ * the message.
+ */
 import type { Counter } from 'prom-client';
 import { type Approval, approval, approvalLevel, approvalOutcome } from '../../../api/index.ts';
 import { controllerManagedBy, type EventRecorder, type Logger, type Manager } from '../../../runtime/index.ts';

@@ -1,6 +1,6 @@
 /**
- * `RolloutReconciler` reconciles one OperatorDeployment: it takes the step that `decide/` returns. It writes the status before it acts, so
- * that the process can end at any point and the next one continues.
+ * `RolloutReconciler` reconciles one OperatorDeployment: it takes the step that `decide/` returns. It writes the status
+ * before it acts, so that the process can end at any point and the next one continues.
  */
 import { operatorDeployment, REQUESTED_BY_ANNOTATION, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import type { WorkContext } from '../../../fleet/index.ts';

@@ -1,4 +1,6 @@
-/** `RetryTimes` remembers, in this process only, when an action of a rollout that could not be done may be tried again. */
+/**
+ * `RetryTimes` remembers, in this process only, when an action of a rollout that could not be done may be tried again.
+ */
 import type { Clock } from '../../../runtime/index.ts';
 import type { Rollout, RolloutAction } from './rollout.ts';
 

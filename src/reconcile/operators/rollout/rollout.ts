@@ -31,7 +31,10 @@ export interface Facts {
   readonly cluster: (name: string) => ClusterFacts | undefined;
   /** Undefined if the Approval does not exist or does not match the request. */
   readonly approval: (name: string) => ApprovalOutcome | undefined;
-  /** Another OperatorDeployment of the same operator that is being rolled back: nothing new starts until it has finished. */
+  /**
+   * Another OperatorDeployment of the same operator that is being rolled back: nothing new starts until it has
+   * finished.
+   */
   readonly blockedBy?: string;
   /** The OperatorDeployment that installed the current version on a cluster; undefined if unknown. */
   readonly installedBy: (cluster: string) => string | undefined;
@@ -54,7 +57,10 @@ export type RolloutAction =
   /** Acquire the Leases again to roll back a finished rollout. */
   | { readonly kind: 'reopen'; readonly reason: RollbackReason; readonly message: string };
 
-/** An action on one cluster. The status records its `attempt` before it starts, and it is returned until its outcome is recorded. */
+/**
+ * An action on one cluster. The status records its `attempt` before it starts, and it is returned until its outcome is
+ * recorded.
+ */
 export interface ClusterAction {
   readonly kind: 'install' | 'switch' | 'check' | 'restore';
   readonly cluster: string;
@@ -74,7 +80,10 @@ export interface RolloutEvent {
 }
 
 export interface Step {
-  /** The finalizer is added before the rollout starts and removed when it has ended. The rest of the step waits for that. */
+  /**
+   * The finalizer is added before the rollout starts and removed when it has ended. The rest of the step waits for
+   * that.
+   */
   readonly finalizer?: 'add' | 'remove';
   /** The desired status, or the same object if nothing changes. It is written before any action starts. */
   readonly status: RolloutStatus;
@@ -89,7 +98,9 @@ export const phaseOf = ({ phase }: RolloutStatus): RolloutPhase => phase ?? 'Pla
 export const isInProgress = (status: RolloutStatus): boolean =>
   status.startedAt !== undefined && status.finishedAt === undefined;
 
-/** Whether the rollout counts against the maximum of concurrent rollouts. A held rollout with no running step does not. */
+/**
+ * Whether the rollout counts against the maximum of concurrent rollouts. A held rollout with no running step does not.
+ */
 export const takesSlot = (status: RolloutStatus): boolean => isInProgress(status) && status.heldSince === undefined;
 
 export const isFinished = (status: RolloutStatus): boolean =>

@@ -1,4 +1,7 @@
-/** The root span of a rollout (docs/requirements.md, 002 Tracing). The leader at the end of the rollout records it from the status. */
+/**
+ * The root span of a rollout (docs/requirements.md, 002 Tracing). The leader at the end of the rollout records it from
+ * the status.
+ */
 import { TRACEPARENT_ANNOTATION } from '../../../api/index.ts';
 import type { Tracer } from '../../../runtime/index.ts';
 import { childTraceparent, parseTraceparent, type SpanAttributes } from '../../../runtime/internal.ts';
@@ -18,8 +21,9 @@ function requestTraceparent({ metadata }: Rollout): string | undefined {
 }
 
 /**
- * The traceparent of a rollout. A rollout is one trace, from the first try to plan it: the trace of the request, or a new one. Without a
- * recording tracer the trace of the request still correlates the log entries; otherwise the result is empty.
+ * The traceparent of a rollout. A rollout is one trace, from the first try to plan it: the trace of the request, or a
+ * new one. Without a recording tracer the trace of the request still correlates the log entries; otherwise the result
+ * is empty.
  */
 export function traceparentFor(rollout: Rollout, tracer: Tracer): string {
   const request = requestTraceparent(rollout);
@@ -31,7 +35,9 @@ export function traceparentFor(rollout: Rollout, tracer: Tracer): string {
 export const traceIdOf = (rollout: Rollout): string | undefined =>
   parseTraceparent(rollout.status?.traceparent ?? requestTraceparent(rollout))?.traceId;
 
-/** Records the root span at the end of a rollout. A rollout that is rolled back after its completion has one already. */
+/**
+ * Records the root span at the end of a rollout. A rollout that is rolled back after its completion has one already.
+ */
 export function recordRolloutSpan(tracer: Tracer, before: Rollout, after: Rollout): void {
   const { metadata, status = {} } = after;
   const { traceparent, finishedAt, clusters = [], conditions = [] } = status;

@@ -1,6 +1,6 @@
 /**
- * `ClusterSteps` runs one step of a rollout on one cluster: find the previous release, install, switch, check or restore. Each step can be
- * repeated after a crash at any point: the installer recognizes its own work by the attempt.
+ * `ClusterSteps` runs one step of a rollout on one cluster: find the previous release, install, switch, check or
+ * restore. Each step can be repeated after a crash at any point: the installer recognizes its own work by the attempt.
  */
 import {
   API_VERSION,
@@ -147,7 +147,10 @@ export class ClusterSteps {
     return { state, message, checkStartedAt };
   }
 
-  /** Restores the previous release, or removes the release if there was none. Returns the revision that is deployed then. */
+  /**
+   * Restores the previous release, or removes the release if there was none. Returns the revision that is deployed
+   * then.
+   */
   async restore(target: ClusterTarget): Promise<number | undefined> {
     const { rollout, plan, cluster } = target;
     const { installer, switcher, client } = this.#parts;

@@ -1,4 +1,7 @@
-/** Turns errors into messages for a status that many users may read: they never quote a chart or a server, whose text may contain secrets. */
+/**
+ * Turns errors into messages for a status that many users may read: they never quote a chart or a server, whose text
+ * may contain secrets.
+ */
 import { FleetError } from '../../../../fleet/index.ts';
 import { ApiError, ConnectionError, FenceError } from '../../../../runtime/index.ts';
 import type { Failure } from '../decide/outcomes.ts';

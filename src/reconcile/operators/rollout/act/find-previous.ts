@@ -1,4 +1,7 @@
-/** `findPrevious` finds the release on a cluster before a rollout changes it, for the rollback. It refuses an upgrade that nobody approved. */
+/**
+ * `findPrevious` finds the release on a cluster before a rollout changes it, for the rollback. It refuses an upgrade
+ * that nobody approved.
+ */
 import { type OperatorInstallation, sameVersion } from '../../../../api/index.ts';
 import {
   type ClusterConnection,
@@ -74,7 +77,10 @@ export async function findPrevious(target: ClusterTarget, parts: FindPreviousOpt
   return { ...known, fromVersion: current.version, snapshotBefore: found.name };
 }
 
-/** A rollout upgrades in place; a blue-green one uses the other namespace. If the release has moved since planning, the plan is invalid. */
+/**
+ * A rollout upgrades in place; a blue-green one uses the other namespace. If the release has moved since planning, the
+ * plan is invalid.
+ */
 function requireFreeNamespace(
   { rollout }: ClusterTarget,
   { spec }: OperatorInstallation,
@@ -101,7 +107,9 @@ function defaultLocation(
   return { releaseName: snapshot.releaseName, namespace };
 }
 
-/** Another rollout or a user may have installed another version since planning; upgrading from it may need an Approval. */
+/**
+ * Another rollout or a user may have installed another version since planning; upgrading from it may need an Approval.
+ */
 function isApprovedUpgrade({ rollout, cluster }: ClusterTarget, version: string, settings: RolloutSettings): boolean {
   const { fromVersion, environment } = cluster;
   if (sameVersion(version, rollout.spec.version)) return true;

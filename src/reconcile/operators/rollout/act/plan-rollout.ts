@@ -1,6 +1,6 @@
 /**
- * `planRollout` turns the spec of a rollout into its final plan. It finds every error that can be known in advance, before any cluster
- * is changed: in the version, the clusters, the chart and its rendering, and the CRDs.
+ * `planRollout` turns the spec of a rollout into its final plan. It finds every error that can be known in advance,
+ * before any cluster is changed: in the version, the clusters, the chart and its rendering, and the CRDs.
  */
 import {
   type Cluster,
@@ -186,7 +186,10 @@ function targetOf(
     : { ...common, namespace: greenNamespace, color: 'Green' };
 }
 
-/** Renders the chart once for each environment, Kubernetes version, namespace and release name; clusters that share these share a snapshot. */
+/**
+ * Renders the chart once for each environment, Kubernetes version, namespace and release name; clusters that share
+ * these share a snapshot.
+ */
 async function renderAll(
   object: Rollout,
   chart: Chart,
@@ -269,7 +272,10 @@ async function definitionsOf(
   return { definitions, unreachable };
 }
 
-/** In environments without Approvals for breaking CRD changes, the rollout itself must allow them with spec.allowBreaking. */
+/**
+ * In environments without Approvals for breaking CRD changes, the rollout itself must allow them with
+ * spec.allowBreaking.
+ */
 function requireConsent({ spec }: Rollout, definitions: readonly PlannedDefinition[], settings: RolloutSettings): void {
   if (spec.allowBreaking === true) return;
   for (const { name, environments: where = [], summary = '' } of definitions) {

@@ -1,4 +1,7 @@
-/** Removes the kept sides of blue-green deployments when their retention period is over (docs/requirements.md, 002: 24 hours by default). */
+/**
+ * Removes the kept sides of blue-green deployments when their retention period is over (docs/requirements.md, 002: 24
+ * hours by default).
+ */
 import { type OperatorInstallation, operatorInstallation } from '../../../../api/index.ts';
 import { type Fleet, FleetError, type Installer, type SnapshotStore, type Switcher } from '../../../../fleet/index.ts';
 import {
@@ -82,7 +85,10 @@ export async function retireKeptSides(
   return isDone ? undefined : { requeueAfterMilliseconds: parts.retryMilliseconds };
 }
 
-/** Removes only the kept release: its namespace may hold another one by now. Returns the cause if it must be kept longer. */
+/**
+ * Removes only the kept release: its namespace may hold another one by now. Returns the cause if it must be kept
+ * longer.
+ */
 async function removeSide(
   { snapshot, version }: KeptSide,
   { operator, cluster, snapshot: used }: OperatorInstallation['spec'],
@@ -100,7 +106,10 @@ async function removeSide(
   return switcher.retire(connection, side, stays, context);
 }
 
-/** Removes a side from the installation. The Lease excludes other writers of the spec; health writes to the status all the time. */
+/**
+ * Removes a side from the installation. The Lease excludes other writers of the spec; health writes to the status all
+ * the time.
+ */
 async function forgetSide(client: Client, object: OperatorInstallation, side: KeptSide): Promise<void> {
   const live = await readLive(client, object);
   if (live === undefined) return;

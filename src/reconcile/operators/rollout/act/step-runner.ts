@@ -1,6 +1,7 @@
 /**
- * `StepRunner` runs the steps of rollouts, which take minutes, outside of a reconcile. Each reconcile passes the complete list of wanted
- * steps: running ones continue, unwanted ones are aborted, and a cluster never has more than one step at a time.
+ * `StepRunner` runs the steps of rollouts, which take minutes, outside of a reconcile. Each reconcile passes the
+ * complete list of wanted steps: running ones continue, unwanted ones are aborted, and a cluster never has more than
+ * one step at a time.
  */
 import type { Clock, Logger, Runnable } from '../../../../runtime/index.ts';
 import { sleep } from '../../../../runtime/internal.ts';
@@ -23,9 +24,9 @@ interface Running {
 }
 
 /**
- * The number of jobs that run at a time on the leader, by lane. Installs are limited to the number of concurrent rollouts
- * (docs/requirements.md, 002 Scalability targets): most of them wait for Pods, and src/fleet/helm limits the Helm processes. A rollback
- * must never queue behind installs.
+ * The number of jobs that run at a time on the leader, by lane. Installs are limited to the number of concurrent
+ * rollouts (docs/requirements.md, 002 Scalability targets): most of them wait for Pods, and src/fleet/helm limits the
+ * Helm processes. A rollback must never queue behind installs.
  */
 const laneCapacity: Readonly<Record<Lane, number>> = { whole: 8, install: 20, check: 32, restore: 100 };
 /** The delay before a step that failed without recording an outcome is tried again. */

@@ -55,7 +55,10 @@ function rolloutAction(object: Rollout, facts: Facts, now: number): RolloutActio
   }
 }
 
-/** Rolls back a finished rollout on request or because it became unhealthy. Only clusters that still run its version are restored. */
+/**
+ * Rolls back a finished rollout on request or because it became unhealthy. Only clusters that still run its version are
+ * restored.
+ */
 function reopenAction(object: Rollout, facts: Facts): RolloutAction | undefined {
   const { spec, status = {} } = object;
   const owned = ownedClusters(object, facts).filter(isTouched);
@@ -69,7 +72,10 @@ function reopenAction(object: Rollout, facts: Facts): RolloutAction | undefined 
   return { kind: 'reopen', reason: 'RevalidationFailed', message: degraded.message };
 }
 
-/** The clusters that no later rollout has changed. If this one ended before its version was in use, the installation names the previous one. */
+/**
+ * The clusters that no later rollout has changed. If this one ended before its version was in use, the installation
+ * names the previous one.
+ */
 export const ownedClusters = ({ metadata, status }: Rollout, facts: Facts): ClusterStatus[] =>
   (status?.clusters ?? []).filter(({ name, deploymentBefore }) => {
     const by = facts.installedBy(name);

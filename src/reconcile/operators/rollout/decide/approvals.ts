@@ -92,7 +92,10 @@ function reasonOf(type: ApprovalType, { spec, status }: Rollout): string {
   return [asked, ...breaking.map(({ name, summary }) => `${name}: ${summary ?? 'breaking'}`)].join('\n');
 }
 
-/** Whether an Approval is the one that this rollout requests: for the same plan, by the same requester, with the same levels. */
+/**
+ * Whether an Approval is the one that this rollout requests: for the same plan, by the same requester, with the same
+ * levels.
+ */
 export function matchesRequest(found: Approval, object: Rollout, settings: RolloutSettings): boolean {
   const wanted = approvalFor(found.metadata.name, object, settings);
   if (wanted === undefined) return false;

@@ -1,6 +1,7 @@
 /**
- * Corrects times in the future. They were written by a manager whose clock was ahead, or the clock of this one was set back. A recorded event
- * has happened by now at the latest. Waiting for the clock to catch up would delay the rollout, and later health checks would not count.
+ * Corrects times in the future. They were written by a manager whose clock was ahead, or the clock of this one was set
+ * back. A recorded event has happened by now at the latest. Waiting for the clock to catch up would delay the rollout,
+ * and later health checks would not count.
  */
 import {
   type ClusterStatus,

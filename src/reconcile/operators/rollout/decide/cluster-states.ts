@@ -16,7 +16,10 @@ import { recordProgress } from './finish.ts';
 import { settleClusterRollback, startClusterRollback } from './rollback.ts';
 import { setAsideClusters } from './stage-gate.ts';
 
-/** Advances each cluster. A failed cluster is rolled back on its own if no more have failed than spec.maxFailures allows. */
+/**
+ * Advances each cluster. A failed cluster is rolled back on its own if no more have failed than spec.maxFailures
+ * allows.
+ */
 export function advanceClusters(object: Rollout, status: RolloutStatus, facts: Facts, now: number): RolloutStatus {
   const { spec } = object;
   const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
@@ -55,7 +58,10 @@ function deferCluster(cluster: ClusterStatus, facts: Facts): ClusterStatus {
 
 const isAvailable = ({ name }: ClusterStatus, facts: Facts): boolean => facts.cluster(name)?.available === true;
 
-/** Counts the clusters that were Healthy once. A flapping cluster counts as progress only once, or the deadline would never expire. */
+/**
+ * Counts the clusters that were Healthy once. A flapping cluster counts as progress only once, or the deadline would
+ * never expire.
+ */
 const finishedCount = ({ clusters = [] }: RolloutStatus): number =>
   clusters.filter(({ finishedAt }) => finishedAt !== undefined).length;
 

@@ -12,14 +12,20 @@ export interface ProgressReason {
 export const recordProgress = (status: RolloutStatus, now: number): RolloutStatus =>
   status.progressedAt === toTimestamp(now) ? status : { ...status, progressedAt: toTimestamp(now) };
 
-/** Ends a rollout without a rollback once no step is running, or once the running steps have exceeded the progress deadline. */
+/**
+ * Ends a rollout without a rollback once no step is running, or once the running steps have exceeded the progress
+ * deadline.
+ */
 export function stopRollout(object: Rollout, status: RolloutStatus, cause: ProgressReason, now: number): RolloutStatus {
   const isBusy = (status.clusters ?? []).some(({ state }) => state === 'Deploying' || state === 'RollingBack');
   if (isBusy && stopDeadline(object, status) > now) return status;
   return finishRollout(status, 'Failed', cause, now);
 }
 
-/** The deadline for running steps: one unreachable cluster must not keep the rollout, and the Leases of all its clusters, forever. */
+/**
+ * The deadline for running steps: one unreachable cluster must not keep the rollout, and the Leases of all its
+ * clusters, forever.
+ */
 export const stopDeadline = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
   toMilliseconds(progressedAt) + millisecondsOf(spec.progressDeadline ?? 'PT30M');
 

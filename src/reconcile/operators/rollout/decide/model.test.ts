@@ -1,6 +1,6 @@
 /**
- * The whole of the core against a model: clusters that fall ill, go away, come back and vanish, people who pause, promote, abort and roll
- * back, and a manager that is cut off between any two of its writes and acts.
+ * The whole of the core against a model: clusters that fall ill, go away, come back and vanish, people who pause,
+ * promote, abort and roll back, and a manager that is cut off between any two of its writes and acts.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,7 +1,8 @@
 /**
- * `nextStep` decides what to do about one rollout: it maps the stored object, the facts around it and the time to a status and the actions
- * that follow from it. It is pure, like all files beside it. The status is written by compare-and-swap before any action starts, so it does
- * not matter which replica calls it, how often, or where the last process ended.
+ * `nextStep` decides what to do about one rollout: it maps the stored object, the facts around it and the time to a
+ * status and the actions that follow from it. It is pure, like all files beside it. The status is written by
+ * compare-and-swap before any action starts, so it does not matter which replica calls it, how often, or where the last
+ * process ended.
  */
 import { ROLLOUT_FINALIZER } from '../../../../api/index.ts';
 import { hasFinalizer } from '../../../../runtime/index.ts';

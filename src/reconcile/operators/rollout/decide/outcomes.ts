@@ -1,6 +1,6 @@
 /**
- * Applies the outcomes of actions to a status. Each outcome names its attempt: if the rollout has moved on since (a rollback started, the
- * cluster was removed), the outcome changes nothing.
+ * Applies the outcomes of actions to a status. Each outcome names its attempt: if the rollout has moved on since (a
+ * rollback started, the cluster was removed), the outcome changes nothing.
  */
 import type { HealthReport } from '../../../../fleet/index.ts';
 import {
@@ -160,7 +160,10 @@ export type HealthOutcome = Pick<HealthReport, 'state' | 'message'> & {
   readonly checkStartedAt: number;
 };
 
-/** A health check has finished. The state Unknown is neither a success nor a failure: only the progress deadline decides about it. */
+/**
+ * A health check has finished. The state Unknown is neither a success nor a failure: only the progress deadline decides
+ * about it.
+ */
 export function checked(
   { status = {}, spec }: Rollout,
   name: string,

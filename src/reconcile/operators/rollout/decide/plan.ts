@@ -1,4 +1,7 @@
-/** The parts of a plan that are fixed when a rollout starts: the strategy's configuration with defaults, the stages, and the pacing. */
+/**
+ * The parts of a plan that are fixed when a rollout starts: the strategy's configuration with defaults, the stages, and
+ * the pacing.
+ */
 import { createHash } from 'node:crypto';
 import { type Environment, environments, millisecondsOf } from '../../../../api/index.ts';
 import type { Plan, Rollout } from '../rollout.ts';

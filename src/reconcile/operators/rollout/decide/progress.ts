@@ -70,7 +70,9 @@ function planningReason(status: RolloutStatus): ProgressReason & { held: boolean
   return { reason: 'Waiting', message: 'waiting for a free slot and for its clusters', held: true };
 }
 
-/** A rollout that waits for a user and has no running step frees its slot. It needs a slot again before it continues. */
+/**
+ * A rollout that waits for a user and has no running step frees its slot. It needs a slot again before it continues.
+ */
 export function withHold(object: Rollout, status: RolloutStatus, facts: Facts, now: number): RolloutStatus {
   if (status.heldSince !== undefined || !isWaitingForUser(object, status, facts, now)) return status;
   const isBusy = (status.clusters ?? []).some(({ state }) => state === 'Deploying' || state === 'RollingBack');

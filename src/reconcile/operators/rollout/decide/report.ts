@@ -1,4 +1,7 @@
-/** The parts of a status that users read: conditions, counts and history. Each change is reported once, in the history and as an event. */
+/**
+ * The parts of a status that users read: conditions, counts and history. Each change is reported once, in the history
+ * and as an event.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../../../runtime/index.ts';
 import {
@@ -17,8 +20,8 @@ import type { ProgressReason } from './finish.ts';
 const maxEntries = 200;
 
 /**
- * The maximum lengths of texts. An object larger than 1.5 MB cannot be written, so the messages get shorter the more clusters there are.
- * The full texts are in the log and in the events.
+ * The maximum lengths of texts. An object larger than 1.5 MB cannot be written, so the messages get shorter the more
+ * clusters there are. The full texts are in the log and in the events.
  */
 const limitsFor = (clusters: number) =>
   clusters <= 100

@@ -46,7 +46,10 @@ export function startClusterRollback(object: Rollout, cluster: ClusterStatus, no
   return { ...rest, state: 'RollingBack', attempt: attemptOf(object, 'rollback'), failuresInRow: 0 };
 }
 
-/** A cluster is rolled back once the restored version is healthy. If it stays unhealthy, the rollback of that cluster has failed. */
+/**
+ * A cluster is rolled back once the restored version is healthy. If it stays unhealthy, the rollback of that cluster
+ * has failed.
+ */
 export function settleClusterRollback({ spec }: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
   if (cluster.state !== 'RollingBack' || cluster.restoredAt === undefined) return cluster;
   const finishedAt = toTimestamp(now);
@@ -99,8 +102,9 @@ function rollbackSummary(clusters: readonly ClusterStatus[]): string {
 }
 
 /**
- * Gives up clusters that are rolled back on their own and have exceeded the deadline, if the rollout waits for nothing else. No more of them
- * have failed than spec.maxFailures allows, so the others continue. Otherwise returns the same status.
+ * Gives up clusters that are rolled back on their own and have exceeded the deadline, if the rollout waits for nothing
+ * else. No more of them have failed than spec.maxFailures allows, so the others continue. Otherwise returns the same
+ * status.
  */
 export function giveUpRestores(status: RolloutStatus, counted: readonly ClusterStatus[], now: number): RolloutStatus {
   const open = counted.filter(({ state }) => state !== 'Healthy');
@@ -112,7 +116,9 @@ export function giveUpRestores(status: RolloutStatus, counted: readonly ClusterS
   });
 }
 
-/** A progress deadline that suits a quick rollout may be too short for its rollback, which must not be given up early. */
+/**
+ * A progress deadline that suits a quick rollout may be too short for its rollback, which must not be given up early.
+ */
 const minimumMilliseconds = 60_000;
 
 /** The time by which the rollback must have made progress. */

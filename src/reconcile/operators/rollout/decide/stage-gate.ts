@@ -1,6 +1,6 @@
 /**
- * Decides whether a stage has passed and the next one may start. A cluster passes only if a health check at the new revision succeeded
- * after the change and after the whole validation period. Older results never promote a stage.
+ * Decides whether a stage has passed and the next one may start. A cluster passes only if a health check at the new
+ * revision succeeded after the change and after the whole validation period. Older results never promote a stage.
  */
 import { millisecondsOf } from '../../../../api/index.ts';
 import {
@@ -41,9 +41,10 @@ export function stageScope(object: Rollout, status: RolloutStatus, facts: Facts)
 }
 
 /**
- * Lists the clusters that were deployed and are not judged for now: they neither block the stage nor cause a rollback. A paused Cluster is
- * set aside because a user said so. An unreachable one may be unreachable because of the new version, so no more of them are set aside than
- * may fail (spec.maxFailures). More of them block the rollout until the progress deadline.
+ * Lists the clusters that were deployed and are not judged for now: they neither block the stage nor cause a rollback.
+ * A paused Cluster is set aside because a user said so. An unreachable one may be unreachable because of the new
+ * version, so no more of them are set aside than may fail (spec.maxFailures). More of them block the rollout until the
+ * progress deadline.
  */
 export function setAsideClusters({ spec }: Rollout, status: RolloutStatus, facts: Facts): ReadonlySet<string> {
   const { plan, clusters = [] } = status;
@@ -67,7 +68,10 @@ export function isHeldByPause(object: Rollout, status: RolloutStatus, facts: Fac
   return !canContinue && away.every(({ name }) => facts.cluster(name)?.paused === true);
 }
 
-/** Moves to the switch, the next stage or the end if the gate is open. Returns `failure` if too many health checks of the stage failed. */
+/**
+ * Moves to the switch, the next stage or the end if the gate is open. Returns `failure` if too many health checks of
+ * the stage failed.
+ */
 export function advanceStage(
   object: Rollout,
   status: RolloutStatus,
@@ -94,7 +98,8 @@ function isGateOpen(
   now: number,
 ): boolean {
   if (counted.some(({ state }) => state !== 'Healthy')) return false;
-  // If no cluster of the stage is available, Rolling continues with the next one; every other strategy needs at least one.
+  // If no cluster of the stage is available, Rolling continues with the next one; every other strategy needs at least
+  // one.
   if (counted.length === 0) return away.length === 0 || pacing.oneByOne;
   if (!pacing.healthChecks) return true;
   const validated = validationEnd(object, status, counted, pacing);
@@ -141,7 +146,10 @@ function hasFreshCheck(object: Rollout, cluster: ClusterStatus, validated: numbe
   return checked >= finalCheckTime(object, cluster, validated) && checked >= now - oldest;
 }
 
-/** A canary stage must prove something: if all its clusters failed, the rollout fails even if spec.maxFailures allows as many failures. */
+/**
+ * A canary stage must prove something: if all its clusters failed, the rollout fails even if spec.maxFailures allows as
+ * many failures.
+ */
 function canaryFailure({ plan, stage = 1, clusters = [] }: RolloutStatus): string | undefined {
   if (plan?.strategy !== 'Canary' || stage >= plan.stages.length) return undefined;
   const reached = clusters.filter((cluster) => cluster.stage === stage);

@@ -1,4 +1,7 @@
-/** Starts the next clusters, as many as the strategy allows at a time. An unavailable cluster does not count against that. */
+/**
+ * Starts the next clusters, as many as the strategy allows at a time. An unavailable cluster does not count against
+ * that.
+ */
 
 import {
   attemptOf,

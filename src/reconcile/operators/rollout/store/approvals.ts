@@ -6,7 +6,10 @@ import { approvalFor, matchesRequest } from '../decide/approvals.ts';
 import type { Rollout } from '../rollout.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Creates the pending Approvals that do not exist yet. Returns the names of existing Approvals that do not match this rollout. */
+/**
+ * Creates the pending Approvals that do not exist yet. Returns the names of existing Approvals that do not match this
+ * rollout.
+ */
 export async function createApprovals(
   client: Client,
   object: Rollout,

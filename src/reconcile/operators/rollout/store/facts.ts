@@ -1,4 +1,7 @@
-/** Gathers from the caches what a decision needs besides the rollout: its Clusters, its Approvals, the operator's other rollouts. */
+/**
+ * Gathers from the caches what a decision needs besides the rollout: its Clusters, its Approvals, the operator's other
+ * rollouts.
+ */
 import {
   type Approval,
   approval,

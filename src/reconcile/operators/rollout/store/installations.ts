@@ -19,7 +19,9 @@ export type KeptSide = NonNullable<InstallationSpec['kept']>[number];
 /** The maximum of kept sides, besides the one that was replaced last. */
 export const maxKeptSides = 8;
 
-/** Creates or updates an OperatorInstallation. Without a difference nothing is written, so that watchers see no change. */
+/**
+ * Creates or updates an OperatorInstallation. Without a difference nothing is written, so that watchers see no change.
+ */
 export async function writeInstallation(client: Client, spec: InstallationSpec): Promise<void> {
   const name = installationName(spec.operator, spec.cluster);
   const labels = installationLabels(spec.operator, spec.cluster);
@@ -60,8 +62,8 @@ export function keptSides({ previous, kept = [] }: Pick<InstallationSpec, 'previ
 }
 
 /**
- * Lists the sides that stay kept after a write: a side that is not recorded would never be removed. The side in use and the side being
- * replaced are recorded in fields of their own; a namespace holds one side.
+ * Lists the sides that stay kept after a write: a side that is not recorded would never be removed. The side in use and
+ * the side being replaced are recorded in fields of their own; a namespace holds one side.
  */
 export const keptSidesAfter = (
   before: Pick<InstallationSpec, 'previous' | 'kept'>,

@@ -1,7 +1,8 @@
 /**
- * `RolloutLeases` limits the rollouts in progress: a maximum in the whole system, and never more than one for an operator on a cluster. The
- * second limit is a Lease for each pair of operator and cluster. The Lease does not expire. Its holder is an OperatorDeployment whose
- * status says whether it still needs the Lease, so a Lease left behind by a crash is free for the next rollout.
+ * `RolloutLeases` limits the rollouts in progress: a maximum in the whole system, and never more than one for an
+ * operator on a cluster. The second limit is a Lease for each pair of operator and cluster. The Lease does not expire.
+ * Its holder is an OperatorDeployment whose status says whether it still needs the Lease, so a Lease left behind by a
+ * crash is free for the next rollout.
  */
 import { createHash } from 'node:crypto';
 import { installationLabels, operatorDeployment } from '../../../../api/index.ts';
@@ -29,7 +30,9 @@ export class RolloutLeases {
   readonly #parts: RolloutLeasesOptions;
   /** Decisions about slots are serialized. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Holders in this process that are not rollouts. A Lease of such a holder is stale if the holder is not in this set. */
+  /**
+   * Holders in this process that are not rollouts. A Lease of such a holder is stale if the holder is not in this set.
+   */
   readonly #localHolders = new Set<string>();
 
   constructor(parts: RolloutLeasesOptions) {
@@ -37,8 +40,8 @@ export class RolloutLeases {
   }
 
   /**
-   * Acquires a slot and the Leases of all clusters for a rollout, then calls `begin`, which records the start in the status. Returns the
-   * cause if it cannot start.
+   * Acquires a slot and the Leases of all clusters for a rollout, then calls `begin`, which records the start in the
+   * status. Returns the cause if it cannot start.
    */
   start(object: Rollout, clusters: readonly string[], begin: () => Promise<unknown>): Promise<string | undefined> {
     return this.#serialize(async () => {
@@ -59,7 +62,10 @@ export class RolloutLeases {
     });
   }
 
-  /** Acquires a slot again for a rollout that was held, then calls `begin`. It has kept its Leases. Returns the cause if it cannot resume. */
+  /**
+   * Acquires a slot again for a rollout that was held, then calls `begin`. It has kept its Leases. Returns the cause if
+   * it cannot resume.
+   */
   resume(object: Rollout, begin: () => Promise<unknown>): Promise<string | undefined> {
     return this.#serialize(async () => {
       const full = this.#slotRefusal(object, await this.#rollouts());

@@ -1,6 +1,6 @@
 /**
- * Deletes what finished rollouts leave behind: rollouts beyond the operator's history limit, Leases without a holder, and snapshots that
- * no rollback can need any more.
+ * Deletes what finished rollouts leave behind: rollouts beyond the operator's history limit, Leases without a holder,
+ * and snapshots that no rollback can need any more.
  */
 import {
   type Operator,
@@ -70,7 +70,10 @@ async function prune({ client, snapshots, leases }: RetentionOptions): Promise<v
   );
 }
 
-/** The oldest finished rollouts beyond each operator's history limit, except those whose version is still installed on a cluster. */
+/**
+ * The oldest finished rollouts beyond each operator's history limit, except those whose version is still installed on a
+ * cluster.
+ */
 function expiredRollouts(
   rollouts: readonly Rollout[],
   installations: readonly OperatorInstallation[],

@@ -9,9 +9,9 @@ import { coreSecrets as secrets } from '../../../../runtime/internal.ts';
 const operatorLabel = 'platform.company.com/values-for';
 
 /**
- * Returns the values for all environments, then those for this one. The Secret must be labelled for this Operator, or whoever starts a
- * rollout could install any Secret of the platform in a place where they can read it. A missing Secret and one without the label give the
- * same error, so that the error does not reveal which Secrets exist.
+ * Returns the values for all environments, then those for this one. The Secret must be labelled for this Operator, or
+ * whoever starts a rollout could install any Secret of the platform in a place where they can read it. A missing Secret
+ * and one without the label give the same error, so that the error does not reveal which Secrets exist.
  */
 export async function secretValues(
   client: Pick<Client, 'get'>,

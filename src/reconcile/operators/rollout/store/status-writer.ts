@@ -1,7 +1,7 @@
 /**
- * `StatusWriter` writes the status of rollouts by compare-and-swap on the resourceVersion that the status was computed from. The writes of
- * one rollout are serialized within this process. Changes that arrive during a write are combined into the next one, because the steps of
- * many clusters finish at the same time.
+ * `StatusWriter` writes the status of rollouts by compare-and-swap on the resourceVersion that the status was computed
+ * from. The writes of one rollout are serialized within this process. Changes that arrive during a write are combined
+ * into the next one, because the steps of many clusters finish at the same time.
  */
 import { operatorDeployment } from '../../../../api/index.ts';
 import { type Client, isConflict, keyOf } from '../../../../runtime/index.ts';
@@ -36,8 +36,9 @@ export class StatusWriter {
   }
 
   /**
-   * Applies `change` and writes the result. `change` is called again for each newer version of the object, so it must be a pure function.
-   * If it returns the same status, nothing is written. Rejects if the object does not exist any more.
+   * Applies `change` and writes the result. `change` is called again for each newer version of the object, so it must
+   * be a pure function. If it returns the same status, nothing is written. Rejects if the object does not exist any
+   * more.
    */
   update(object: Rollout, change: Change): Promise<Rollout> {
     const { uid = '' } = object.metadata;
