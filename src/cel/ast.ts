@@ -1,18 +1,18 @@
 /**
- * The syntax tree. Operators are calls (`_+_`, `_?_:_`, `_[_]`), macros are expanded; what was written stays in
- * `macro` for the formatter. Offsets count UTF-16 units from the start of the source.
+ * The syntax tree. Operators are calls (`_+_`, `_?_:_`, `_[_]`) and macros are expanded; `macro` keeps the original
+ * call for the formatter. Offsets count UTF-16 units from the start of the source.
  */
 import type { Value } from './values.ts';
 
 interface NodeBase {
-  /** Unique in its tree. */
+  /** The id is unique within its tree. */
   readonly id: number;
   /** The position that errors point at: the operator, the dot or the function name. */
   readonly offset: number;
   /** The whole expression is `source.slice(start, end)`. */
   readonly start: number;
   readonly end: number;
-  /** The call of a macro that this node came from, its arguments not expanded away. */
+  /** The macro call that this node was expanded from, with its original arguments. */
   readonly macro?: Call;
 }
 
@@ -23,7 +23,7 @@ export interface Literal extends NodeBase {
 
 export interface Identifier extends NodeBase {
   readonly kind: 'identifier';
-  /** With a leading dot when written as `.name`: then no container and no local variable is looked at. */
+  /** The name has a leading dot if it is written as `.name`: it then ignores the container and local variables. */
   readonly name: string;
 }
 
@@ -31,7 +31,7 @@ export interface Select extends NodeBase {
   readonly kind: 'select';
   readonly operand: Expr;
   readonly field: string;
-  /** From `has(operand.field)`. */
+  /** Whether the node comes from `has(operand.field)`. */
   readonly test: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface Comprehension extends NodeBase {
   readonly kind: 'comprehension';
   readonly range: Expr;
   readonly variable: string;
-  /** With two variables `variable` is the index or key and `variable2` the element or value. */
+  /** With two variables, `variable` is the index or key and `variable2` the element or value. */
   readonly variable2?: string;
   readonly accumulator: string;
   readonly initial: Expr;
@@ -91,7 +91,7 @@ export interface Comprehension extends NodeBase {
 
 export type Expr = Literal | Identifier | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
 
-/** The direct sub-expressions, in the order they are written or run. */
+/** `children` returns the direct sub-expressions in source or execution order. */
 export function children(node: Expr): readonly Expr[] {
   switch (node.kind) {
     case 'literal':
@@ -112,7 +112,7 @@ export function children(node: Expr): readonly Expr[] {
   }
 }
 
-/** Visits every node, parents first. `visit` answers false to leave out what is below. */
+/** `walk` visits every node, parents first. `visit` returns false to skip the descendants of a node. */
 export function walk(node: Expr, visit: (node: Expr, parent?: Expr) => boolean | undefined): void {
   const step = (each: Expr, parent?: Expr): void => {
     if (visit(each, parent) === false) return;

@@ -20,7 +20,10 @@ import {
   type Value,
 } from './values.ts';
 
-/** `left == right`: values of different types are unequal, numbers are equal across int, uint and double. */
+/**
+ * `equal` implements `left == right`: values of different types are unequal, numbers are equal across int, uint and
+ * double.
+ */
 export function equal(left: Value, right: Value): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || left === null) return equalNumbers(left, right);
@@ -42,7 +45,7 @@ export function equal(left: Value, right: Value): boolean {
   return false;
 }
 
-/** `left == right` itself: Kubernetes' own types have no answer for a value of another type. */
+/** `equalOrError` implements the operator `==`: opaque types of Kubernetes fail for a value of another type. */
 export function equalOrError(left: Value, right: Value): boolean | CelError {
   return left instanceof OpaqueValue && left.equalsOrError !== undefined
     ? left.equalsOrError(right)
@@ -81,14 +84,14 @@ function equalOptionals(left: Optional, right: Optional): boolean {
   return equal(left.value, right.value);
 }
 
-/** The number behind an int, uint or double. A bigint is never a safe integer, so kinds that differ round alike. */
+/** Returns the number of an int, uint or double. A bigint is never a safe integer, so different kinds round alike. */
 function numeric(value: Value): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   if (value instanceof Uint || value instanceof Double) return value.value;
   return undefined;
 }
 
-/** Negative, zero or positive as left is before, at or after right; an error where the two have no order. */
+/** `compare` returns a negative number, zero or a positive number; an error if the two values have no order. */
 export function compare(left: Value, right: Value): number | CelError {
   if (typeof left === 'string') return typeof right === 'string' ? compareText(left, right) : noSuchOverload();
   if (typeof left === 'boolean') return typeof right === 'boolean' ? Number(left) - Number(right) : noSuchOverload();

@@ -19,7 +19,7 @@ export interface CompileOptions {
   readonly backend?: 'auto' | 'code' | 'closures';
   /** The cost limit of one evaluation; by default 1,000,000 as in Kubernetes. */
   readonly costLimit?: number;
-  /** Called with the value of every sub-expression each time it is computed, for coverage. */
+  /** Called with the value of every sub-expression whenever it is computed, for coverage. */
   readonly watch?: (node: Expr, value: Result) => void;
   readonly maxSize?: number;
   readonly maxDepth?: number;

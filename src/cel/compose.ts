@@ -27,11 +27,11 @@ import type { Type } from './types.ts';
 import * as types from './types.ts';
 import { CelError, HostObject, NonValue, type Result, TypeValue } from './values.ts';
 
-/** The name of the variable that the others are fields of, and of its type. */
+/** The name of the variable that holds the composed variables as fields, and of its type. */
 const COMPOSED = 'variables';
 const TYPE_NAME = 'kubernetes.variables';
 
-/** `environment` with `variables`, whose fields are these. */
+/** `withComposed` adds `variables` with these fields to `environment`. */
 export function withComposed(environment: Environment, fields: Readonly<Record<string, Type>>): Environment {
   const known = new Map(Object.entries(fields));
   const type: ObjectType = {
@@ -72,8 +72,8 @@ export function composedType(type: Type | undefined): Type {
 }
 
 /**
- * `inputs` and `variables`, for one decision. What `definitions` holds is evaluated with the same record, so that one
- * variable may read another; `budget` is the one that the expressions that read it share.
+ * `compose` returns `inputs` and `variables` for one decision. The definitions are evaluated with the same record, so a
+ * variable may read another; `budget` is shared with the expressions that read the variables.
  */
 export function compose(
   definitions: ReadonlyMap<string, Evaluate>,
@@ -106,7 +106,7 @@ export class ComposedVariables extends HostObject {
     if (value === undefined) {
       const evaluate = this.#definitions.get(name);
       if (evaluate === undefined) return undefined;
-      // Only a host could make a variable read itself: the checker knows those before it alone.
+      // Only a host could make a variable read itself: for the checker, a variable sees only those declared before it.
       this.#known.set(name, new CelError('host', 'it reads itself'));
       value = evaluate(this.inputs, this.#budget);
       this.#known.set(name, value);
@@ -115,13 +115,13 @@ export class ComposedVariables extends HostObject {
     return value instanceof CelError ? failed(name, value) : value;
   }
 
-  /** Whether it is defined and has a value: asking computes it, as in Kubernetes. */
+  /** Reports whether the variable is defined and has a value; this computes it, as in Kubernetes. */
   override has(name: string): boolean | NonValue {
     const value = this.field(name);
     return value instanceof NonValue ? value : value !== undefined;
   }
 
-  /** The values that were asked for so far: for an explanation. */
+  /** Returns the values computed so far, for an explanation. */
   known(): ReadonlyMap<string, Result> {
     return this.#known;
   }

@@ -22,7 +22,7 @@ import type { CelError, Result, Value } from './values.ts';
 export interface Library {
   readonly name: string;
   readonly functions?: readonly FunctionDeclaration[];
-  /** Types that an expression may name: `type(x) == net.IP`. */
+  /** Types that an expression may name, such as `type(x) == net.IP`. */
   readonly types?: readonly Type[];
   readonly macros?: readonly Macro[];
   readonly validators?: readonly CallValidator[];
@@ -49,31 +49,33 @@ export interface Overload {
   readonly parameters: readonly Type[];
   readonly result: Type;
   readonly implementation: Implementation;
-  /** The implementation serves all overloads of the function and looks at its arguments itself: operators do. */
+  /**
+   * Whether the implementation serves all overloads of the function and checks its arguments itself, as operators do.
+   */
   readonly singleton?: boolean;
-  /** Cost of one call at run time; 1 when it is not declared. */
+  /** The cost of one call at run time; 1 by default. */
   readonly cost?: RuntimeCost;
   /**
    * Like `cost`, but only if type checking selected this single overload; otherwise 1. The standard library uses it.
    */
   readonly soleCost?: RuntimeCost;
-  /** Cost before running; 1 when it is not declared. */
+  /** The estimated cost of a call; 1 by default. */
   readonly estimate?: StaticCost;
 }
 
 /**
- * An implementation may name its parameters as narrowly as the declared types allow: dispatch has made sure of them.
- * (Declared as a method-like bivariant function so that `(text: string) => …` fits.)
+ * An implementation may declare its parameters as narrowly as the declared types allow, because dispatch checks them.
+ * The method-like bivariant declaration makes `(text: string) => …` assignable.
  */
 export type Implementation = { bivariance(...args: Value[]): Value | CelError }['bivariance'];
 
 /**
- * What a call costs, a whole number ≥ 0. `args` includes the receiver; an argument or the result may be an error
- * (a call that fails is paid for too): `sizeOf` of cost/size.ts takes those as 1.
+ * `RuntimeCost` returns the cost of a call, a whole number ≥ 0. `args` includes the receiver. An argument or the result
+ * may be an error, because failed calls are charged too: `sizeOf` of cost/size.ts counts an error as 1.
  */
 export type RuntimeCost = (args: readonly Result[], result: Result) => number;
 
-/** Both bounds are whole numbers; `max` is UNBOUNDED where nothing is known. */
+/** Both bounds are whole numbers; `max` is UNBOUNDED if nothing is known. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -83,13 +85,13 @@ export const UNBOUNDED = 2 ** 64;
 
 export interface EstimateNode {
   readonly type: Type;
-  /** Size bounds of the value: code points of a string, bytes, elements. 0…UNBOUNDED when nothing is known. */
+  /** Size bounds of the value: code points of a string, bytes, elements. 0…UNBOUNDED if nothing is known. */
   readonly size: Range;
-  /** Whether `size` was computed or declared, not only assumed. */
+  /** Whether `size` was computed or declared, not assumed. */
   readonly sized: boolean;
-  /** The value, when the expression is a literal. */
+  /** The value, if the expression is a literal. */
   readonly literal?: Value;
-  /** For a list: a node for its elements. */
+  /** Returns a node for the elements of a list. */
   element(): EstimateNode | undefined;
 }
 
@@ -99,7 +101,10 @@ export interface CallEstimate {
   readonly resultSize?: Range;
 }
 
-/** `target` only for member calls; answers undefined to fall back to 1. */
+/**
+ * `StaticCost` estimates the cost of a call. `target` is set for member calls only. It returns undefined to fall back
+ * to 1.
+ */
 export type StaticCost = (target: EstimateNode | undefined, args: readonly EstimateNode[]) => CallEstimate | undefined;
 
 interface OverloadOptions {
@@ -138,15 +143,15 @@ export function fn(name: string, overloads: readonly Overload[]): FunctionDeclar
 export interface Macro {
   readonly name: string;
   readonly member: boolean;
-  /** undefined: any number. */
+  /** The number of arguments; undefined accepts any number. */
   readonly arguments?: number;
-  /** `target` is set for a member. Answers undefined to leave the call as a plain call. */
+  /** `target` is set for a member call. Returns undefined to keep a plain call. */
   expand(builder: MacroBuilder, target: Expr | undefined, args: readonly Expr[], call: Call): Expr | undefined;
 }
 
 /** Builds nodes at the source position of the macro call. */
 export interface MacroBuilder {
-  /** Name of the hidden accumulator. */
+  /** The name of the hidden accumulator. */
   readonly accumulator: string;
   literal(value: Value): Expr;
   identifier(name: string): Expr;

@@ -1,6 +1,6 @@
 /**
- * JSON text → values, without losing what JSON.parse loses: integers past 2^53 become exact, and `1.0` stays a
- * double. Where the text has neither, JSON.parse does the work.
+ * Decodes JSON text to values and keeps what JSON.parse loses: integers past 2^53 stay exact, and `1.0` stays a double.
+ * JSON.parse decodes text that has neither.
  */
 import { setOwn } from './map.ts';
 import { double, INT_MAX, INT_MIN, int, type Value } from './values.ts';
@@ -11,7 +11,7 @@ export interface DecodeOptions {
 }
 
 export class DecodeError extends Error {
-  /** Stable, for programs. */
+  /** A stable code for programs. */
   readonly code = 'invalid_json';
   readonly offset: number;
 
@@ -32,18 +32,21 @@ export function decodeJson(text: string, options: DecodeOptions = {}): Value {
   try {
     return JSON.parse(text) as Value;
   } catch {
-    // The own parser reports the position.
+    // Our own parser reports the position.
     return new Decoder(text, maxDepth).run();
   }
 }
 
 /**
- * Numbers that JSON.parse would not keep: a fraction of zeros, an exponent, fifteen digits and more. What looks like
- * one inside a string only costs the slower way.
+ * Matches numbers that JSON.parse would not preserve: a fraction of zeros, an exponent, fifteen digits and more. A
+ * false match inside a string only selects the slower parser.
  */
 const NEEDS_CARE = /(?:^|[:,[\s])-?(?:[0-9]{15}|[0-9]+(?:\.0+(?![0-9])|(?:\.[0-9]+)?[eE]))/;
 
-/** Whether there are more opening brackets than may nest, in strings or not: cheaper to count than to follow. */
+/**
+ * Reports whether there are more opening brackets than the allowed depth, including brackets in strings: counting is
+ * cheaper than parsing.
+ */
 function mayNestDeeper(text: string, maxDepth: number): boolean {
   let count = 0;
   for (const bracket of ['{', '[']) {

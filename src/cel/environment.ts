@@ -4,34 +4,34 @@ import { macroTable } from './parse/macros.ts';
 import { DYN, list, parameterOf, runtimeName, sameType, type Type, type, union } from './types.ts';
 import { type CelError, type JsonMap, TypeValue, type Value } from './values.ts';
 
-/** A type with fields: from a schema, or one that an expression may construct. */
+/** A type with fields, from a schema or constructible by an expression. */
 export interface ObjectType {
   readonly name: string;
-  /** The type of a field, or undefined when there is none of that name. */
+  /** Returns the type of a field, or undefined if there is no such field. */
   field(name: string): Type | undefined;
-  /** The names of the fields, as far as they are known: for "did you mean". */
+  /** Returns the known field names, for "did you mean" hints. */
   fieldNames(): Iterable<string>;
-  /** Whether `Name{…}` makes one. */
+  /** Whether `Name{…}` constructs the type. */
   readonly constructible: boolean;
-  /** Makes one of checked fields; a StructValue unless said otherwise. */
+  /** Constructs a value from checked fields; a StructValue by default. */
   construct?(fields: JsonMap): Value | CelError;
 }
 
-/** Finds object types by name. */
+/** `TypeProvider` finds object types by name. */
 export type TypeProvider = (name: string) => ObjectType | undefined;
 
 export interface LanguageOptions {
-  /** `[1, 'a']` is a type error unless wrapped in dyn(): Kubernetes turns this on. */
+  /** Whether `[1, 'a']` is a type error unless wrapped in dyn(), as in Kubernetes. */
   readonly homogeneousLiterals: boolean;
   readonly optionalSyntax: boolean;
   readonly escapedFields: boolean;
-  /** A key twice in a map literal is an error; in cel-go the last one wins. */
+  /** Whether a duplicate key in a map literal is an error; in cel-go the last one wins. */
   readonly uniqueKeys: boolean;
-  /** Presence tests and `.?` on what has no fields are errors instead of absent. */
+  /** Whether presence tests and `.?` on values without fields are errors; otherwise the field is absent. */
   readonly strictPresence: boolean;
   /**
-   * Anything may be compared with null, and a number with a number of another type. Types that come from schemas do not
-   * say where JSON holds null, and what runs on JSON compares numbers by their value.
+   * Whether any value may be compared with null, and a number with a number of another type. Types from schemas do not
+   * declare where JSON holds null, and expressions on plain JSON compare numbers by value.
    */
   readonly looseEquality: boolean;
   readonly container: string;
@@ -57,7 +57,7 @@ export class Environment {
   readonly validators: readonly CallValidator[];
   readonly #options: EnvironmentOptions;
 
-  /** `tables` is an environment of the same libraries and macros, so that these need not be looked through again. */
+  /** `tables` is an environment with the same libraries and macros, whose lookup tables are reused. */
   constructor(options: EnvironmentOptions, tables?: Environment) {
     this.#options = options;
     this.name = options.name;
@@ -110,7 +110,7 @@ export class Environment {
     return undefined;
   }
 
-  /** A type with the fields of several, as `union` names them. */
+  /** Returns a type with the fields of several types; `union` defines its name. */
   #either(name: string): ObjectType | undefined {
     const parts = name.split('|').flatMap((each) => this.objectType(each) ?? []);
     return {
@@ -131,12 +131,12 @@ export class Environment {
     const named = this.typeNames.get(name);
     if (named !== undefined) return { type: type(named), value: new TypeValue(runtimeName(named)) };
     const object = this.objectType(name);
-    // Types of a schema have no name in the language; `object.spec` must not find one.
+    // Types of a schema have no name in the language: `object.spec` must not resolve to one.
     if (object?.constructible !== true) return undefined;
     return { type: type({ kind: 'object', name: object.name, parameters: [] }), value: new TypeValue(object.name) };
   }
 
-  /** Names that `name` may stand for inside the container, the innermost first. */
+  /** Returns the names that `name` may refer to inside the container, innermost first. */
   candidates(name: string): readonly string[] {
     if (name.startsWith('.')) return [name.slice(1)];
     const container = this.language.container;
@@ -159,7 +159,7 @@ function functionTable(declarations: readonly FunctionDeclaration[]): ReadonlyMa
     const known = table.get(declaration.name) ?? [];
     for (const overload of declaration.overloads) {
       const index = known.findIndex((each) => each.id === overload.id);
-      // A later declaration of the same overload takes the place of the earlier, as a host may want.
+      // A later declaration of the same overload replaces the earlier one, so a host can override it.
       if (index >= 0) known[index] = overload;
       else known.push(overload);
     }

@@ -1,4 +1,4 @@
-/** The two environments: the one of admission policies in Kubernetes 1.36, and one with all libraries. */
+/** The two base environments: that of admission policies in Kubernetes 1.36, and one with all libraries. */
 import type { Library } from './declarations.ts';
 import { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
 import { constructMutation, extendedLibraries, kubernetesLibraries } from './library/index.ts';

@@ -1,6 +1,6 @@
-/** Errors and unknowns as values: what an evaluation yields where it has no value. See values.ts. */
+/** Errors and unknowns as values: the result of an evaluation that has no value. See values.ts. */
 
-/** A result that is no value: an error or an unknown. */
+/** A result that is not a value: an error or an unknown. */
 export abstract class NonValue {
   abstract readonly kind: 'error' | 'unknown';
 }
@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'host'
   | 'too_deep';
 
-/** An error as a value. It is no `Error`, because a stack trace would cost more than the evaluation. */
+/** An error as a value. It does not extend `Error`, because a stack trace would cost more than the evaluation. */
 export class CelError extends NonValue {
   override readonly kind = 'error' as const;
   readonly code: ErrorCode;
@@ -47,7 +47,7 @@ export class CelError extends NonValue {
 /** A value that the host does not know yet. `&&`, `||` and `?:` absorb it like errors; elsewhere it propagates. */
 export class Unknown extends NonValue {
   override readonly kind = 'unknown' as const;
-  /** Names of the attributes that would be needed, `object.spec`, without duplicates. */
+  /** The names of the missing attributes, such as `object.spec`, without duplicates. */
   readonly attributes: readonly string[];
 
   constructor(attributes: readonly string[]) {

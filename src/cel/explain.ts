@@ -42,7 +42,7 @@ export interface Step {
 export interface Explanation {
   readonly result: Result;
   readonly cost: number;
-  /** In the order of the source. */
+  /** The steps in source order. */
   readonly steps: readonly Step[];
   /** Whether steps were omitted because of `maxSteps`. */
   readonly truncated: boolean;
@@ -100,7 +100,7 @@ function run(evaluate: () => Result): Result {
 
 const isConstant = (plan: Plan | Qualifier): boolean => 'op' in plan && plan.op === 'constant';
 
-/** Nodes that a macro made and nobody wrote: they stand exactly where the macro's call does. */
+/** Returns the nodes that macro expansion created: they have exactly the position of the macro call. */
 function expandedBy(ast: Expr): ReadonlySet<number> {
   const hidden = new Set<number>();
   const macros = new Set<string>();
@@ -120,7 +120,7 @@ function makeStep(node: Expr, text: string, value: Result, count: number, option
   return { ...place, value, shown: show(value, options.maxValue ?? DEFAULT_SHOWN) };
 }
 
-/** `object.spec["x"]` as a path, for what reads data; undefined for what computes. */
+/** Returns `object.spec["x"]` as a path for a node that reads data; undefined for computed values. */
 function pathOf(node: Expr): string | undefined {
   if (node.kind === 'identifier') return node.name;
   if (node.kind === 'select') {
@@ -134,7 +134,7 @@ function pathOf(node: Expr): string | undefined {
   return key.kind === 'literal' && typeof key.value === 'string' ? `${prefix}.${key.value}` : `${prefix}[]`;
 }
 
-/** Under the name of a field or function, the operator, the bracket. */
+/** Returns the offset of the field or function name, the operator or the bracket. */
 function pointAt(node: Expr): number {
   if (node.kind === 'select' && !node.test) return node.offset + 1;
   const written = node.macro ?? node;
@@ -144,7 +144,7 @@ function pointAt(node: Expr): number {
 
 const MAX_PICTURE = 20_000;
 
-/** Each line of the source, and under it the values of the parts that point into it, the rightmost first. */
+/** Draws each source line with the values of its sub-expressions below it, rightmost first. */
 function draw(text: string, steps: readonly Step[]): string {
   const rows: string[] = [];
   let start = 0;
@@ -162,7 +162,7 @@ function draw(text: string, steps: readonly Step[]): string {
 }
 
 function drawValues(values: readonly { column: number; shown: string }[]): string[] {
-  // Two parts that point at one place: the outer one is drawn.
+  // If two sub-expressions point at the same position, the outer one is drawn.
   const unique = values.filter((each, index) => each.column !== values[index - 1]?.column);
   const rows = unique.length === 0 ? [] : [place(unique.map((each) => [each.column, '|']))];
   let left = [...unique];

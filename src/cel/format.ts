@@ -67,7 +67,7 @@ function write(node: Expr, place: number): string {
     case 'struct':
       return `${node.typeName}{${node.fields.map(field).join(', ')}}`;
     case 'comprehension':
-      // Only macros make these; one made by hand is shown for what it is, and cannot be parsed.
+      // Only macros create these nodes; one built by hand is printed for debugging and cannot be parsed.
       return `__comprehension__(${[node.range, node.initial, node.condition, node.step, node.result].map(format).join(', ')})`;
   }
 }
@@ -119,13 +119,13 @@ function plainCall(node: Call): string {
     : `${write(node.target, MEMBER)}.${node.function}(${args})`;
 }
 
-/** Two signs would cancel out, and a sign before a number would make a literal of it. */
+/** Two signs would cancel out, and a sign before a number would form a literal, so such operands get parentheses. */
 function operand(node: Expr, sign: string): string {
   const text = write(node, MEMBER);
   return text.startsWith(sign) || (sign === '-' && /^[0-9.]/.test(text)) ? `(${text})` : text;
 }
 
-/** The terms of a chain, if the parser would balance them into this very tree; else the two sides. */
+/** Returns the terms of a chain if the parser would balance them into this tree; otherwise the two operands. */
 function logicalTerms(node: Call): readonly Expr[] {
   const terms = chain(node, node.function);
   return sameShape(node, balanced(terms, 0, terms.length - 2), node.function) ? terms : (node.args as readonly Expr[]);
@@ -139,7 +139,7 @@ const chain = (node: Expr, name: string): Expr[] =>
 
 type Shape = Expr | readonly [Shape, Shape];
 
-/** The tree the parser makes of a chain: see its balancing. */
+/** Returns the shape of the tree that the parser builds for a chain; see `#balance` there. */
 function balanced(terms: readonly Expr[], low: number, high: number): Shape {
   const middle = (low + high + 1) >> 1;
   const left = middle === low ? (terms[middle] as Expr) : balanced(terms, low, middle - 1);
@@ -158,7 +158,7 @@ const KEYWORDS = new Set(['in', 'true', 'false', 'null']);
 
 const fieldName = (name: string): string => (IDENTIFIER.test(name) && !KEYWORDS.has(name) ? name : `\`${name}\``);
 
-/** A value as a literal, as far as there is one. */
+/** `literal` writes a value as a CEL literal, if it has one. */
 export function literal(value: Value): string {
   if (typeof value === 'string') return quote(value);
   if (value instanceof Uint8Array) return `b"${[...value].map(byte).join('')}"`;
@@ -168,7 +168,7 @@ export function literal(value: Value): string {
   return String(value);
 }
 
-/** A large double always with an exponent: without one it would be an int. */
+/** A large double always gets an exponent: without one it would be an int. */
 const real = (value: number): string => value.toExponential();
 
 const ESCAPES: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };

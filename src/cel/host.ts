@@ -1,7 +1,7 @@
 /**
- * Values of a host that need not be plain data: what has getters, cycles, classes or holes is copied into data or
- * refused, so that no expression can run a host's code or reach a prototype. Clean data passes as it is, and is
- * remembered, so that looking again costs next to nothing.
+ * Sanitizes values of a host that need not be plain data. Values with getters, cycles, classes or holes are copied into
+ * data or rejected, so that no expression can run host code or reach a prototype. Clean data is used as is and
+ * remembered, so checking it again is nearly free.
  */
 import { setOwn } from './map.ts';
 import {
@@ -20,15 +20,17 @@ import {
   type Value,
 } from './values.ts';
 
-/** Variables whose values the host knows to be data: made by JSON.parse, decodeJson, a YAML parser or itself. */
+/**
+ * Variables whose values the host guarantees to be data: from JSON.parse, decodeJson, a YAML parser or its own code.
+ */
 class TrustedVariables {}
 
 /** Variables of which some are computed on first read. */
 class LazyVariables extends TrustedVariables {}
 
 /**
- * Spares evaluations the look at every variable. Those in `lazy` are computed by the host when an expression first
- * reads them, once for all the evaluations that are given this record.
+ * `trust` exempts variables from the check in every evaluation. The host computes those in `lazy` when an expression
+ * first reads them, once for all evaluations with this record.
  */
 export function trust(
   variables: Readonly<Record<string, Result>>,
@@ -47,7 +49,10 @@ export function trust(
   return made;
 }
 
-/** `original` and `more`, which is data; trusted if `original` is, and what is lazy stays so. */
+/**
+ * `withMore` merges `original` and `more`, which is data. The result is trusted if `original` is; lazy variables stay
+ * lazy.
+ */
 export function withMore(
   original: Readonly<Record<string, Result>>,
   more: Readonly<Record<string, Result>>,
@@ -62,7 +67,7 @@ export function withMore(
 const CLEAN = new WeakSet<object>();
 const MAX_DEPTH = 1000;
 
-/** The variables an expression uses, each of them data. */
+/** `safeVariables` returns the variables that an expression uses, each sanitized to data. */
 export function safeVariables(
   variables: Readonly<Record<string, Result>>,
   names: readonly string[],
@@ -81,19 +86,19 @@ export function safeVariables(
   return copied ?? variables;
 }
 
-/** Says of a value that it is data, so that it is not looked at again. */
+/** `markClean` marks a value as data, so that it is not checked again. */
 export function markClean<T>(value: T): T {
   if (typeof value === 'object' && value !== null) CLEAN.add(value);
   return value;
 }
 
-/** `value` itself when it is data, a copy of what in it is data, or an error for what can be none. */
+/** `hostValue` returns `value` itself if it is data, a sanitized copy, or an error if it cannot be converted. */
 export function hostValue(value: unknown): Result {
   if (typeof value === 'object' && value !== null && CLEAN.has(value)) return value as Value;
   try {
     return new Importer().value(value, 0);
   } catch (thrown) {
-    // Only a proxy can run code here: every property is looked at by its descriptor.
+    // Only a proxy can run code here, because every property is read through its descriptor.
     return new CelError(
       'host',
       `the value cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
@@ -153,7 +158,7 @@ class Importer {
     for (const key of Object.keys(object)) {
       const descriptor = Object.getOwnPropertyDescriptor(object, key);
       const property = descriptor?.value as unknown;
-      // A getter is code, and undefined is what JSON would have left out.
+      // A getter is code, and JSON omits undefined.
       if (property === undefined) {
         same = false;
         continue;
@@ -163,7 +168,7 @@ class Importer {
       same &&= converted === property;
       setOwn(made, key, converted);
     }
-    // What is not enumerable may be a getter that a name could reach.
+    // A non-enumerable property may be a getter that an expression could reach by name.
     same &&= Object.getOwnPropertyNames(object).length === Object.keys(object).length;
     return same ? (object as Value) : made;
   }

@@ -1,5 +1,5 @@
 /**
- * Parts of the language that other modules of this project use and that are no public API: the package does not export
+ * Parts of the language that other modules of this project use. They are not public API: the package does not export
  * this file, and it may change in any release.
  */
 

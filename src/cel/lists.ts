@@ -1,6 +1,6 @@
 /**
- * Lists that a schema declares as sets or as maps by key: the order of their elements does not count for equality,
- * and `+` merges. The mark is on the array itself, out of sight of expressions.
+ * Lists that a schema declares as sets or as maps by key: equality ignores the order of their elements, and `+` merges
+ * them. The mark is a property of the array that expressions cannot see.
  */
 import { mapGet } from './map.ts';
 import { isMap, type Value } from './values.ts';
@@ -20,13 +20,16 @@ export const listKind = (values: readonly Value[]): ListKind | undefined => (val
 
 type Equal = (left: Value, right: Value) => boolean;
 
-/** Whether two lists have the same elements; `kind` is that of the left one. */
+/** `equalMarked` reports whether two lists have the same elements; `kind` is that of the left one. */
 export function equalMarked(left: readonly Value[], right: readonly Value[], kind: ListKind, equal: Equal): boolean {
   if (left.length !== right.length) return false;
   return right.every((each) => left.some((own) => sameEntry(own, each, kind, equal) && equal(own, each)));
 }
 
-/** left + right: elements keep their places, those of the right replace their like, the others follow. */
+/**
+ * `mergeMarked` computes left + right: elements keep their positions, right elements replace those with the
+ * same key, and new ones are appended.
+ */
 export function mergeMarked(
   left: readonly Value[],
   right: readonly Value[],

@@ -1,6 +1,6 @@
 /**
- * Reading and making maps. A map is an object of JSON or a `CelMap`; only own data properties count, so no
- * name an expression can spell (`__proto__`, `constructor`, `toString`, a getter) reaches a prototype or runs code.
+ * Reads and creates maps. A map is a JSON object or a `CelMap`. Only own data properties count, so no name in an
+ * expression (`__proto__`, `constructor`, `toString`, a getter) reaches a prototype or runs code.
  */
 import { CelError, CelMap, type JsonMap, Uint, type Value } from './values.ts';
 
@@ -8,7 +8,7 @@ type AnyMap = JsonMap | CelMap;
 
 const hasOwn = Object.hasOwn;
 
-/** The value under `key`, or undefined. An own property whose value is undefined counts as absent. */
+/** `mapGet` returns the value under `key`, or undefined. An own property whose value is undefined counts as absent. */
 export function mapGet(map: AnyMap, key: Value): Value | undefined {
   if (map instanceof CelMap) return map.get(key);
   return typeof key === 'string' ? ownProperty(map, key) : undefined;
@@ -29,7 +29,7 @@ export function mapSize(map: AnyMap): number {
 export function mapKeys(map: AnyMap): readonly Value[] {
   if (map instanceof CelMap) return [...map.keys()];
   const keys = Object.keys(map);
-  // A host may leave `undefined` where JSON would leave the key out.
+  // A host may set `undefined` where JSON would omit the key.
   for (const key of keys) if (map[key] === undefined) return keys.filter((each) => map[each] !== undefined);
   return keys;
 }
@@ -42,7 +42,7 @@ export function* mapEntries(map: AnyMap): IterableIterator<readonly [Value, Valu
   for (const key of mapKeys(map) as string[]) yield [key, map[key] as Value];
 }
 
-/** A map of `entries`, as an object when all keys are strings. A repeated or unusable key is an error. */
+/** `mapOf` creates a map of `entries`: an object if all keys are strings. A duplicate or invalid key is an error. */
 export function mapOf(entries: readonly (readonly [Value, Value])[]): AnyMap | CelError {
   if (entries.every(([key]) => typeof key === 'string')) {
     const object: Record<string, Value> = {};
@@ -59,7 +59,7 @@ export function mapOf(entries: readonly (readonly [Value, Value])[]): AnyMap | C
   return map.size < entries.length ? new CelError('duplicate_key', 'Failed with repeated key') : map;
 }
 
-/** Whether a map may have `key`: bool, int, uint or string. */
+/** `isKey` reports whether `key` is a valid map key: a bool, int, uint or string. */
 export function isKey(key: Value): boolean {
   switch (typeof key) {
     case 'string':
@@ -73,7 +73,7 @@ export function isKey(key: Value): boolean {
   }
 }
 
-/** Sets an own property, also under the name `__proto__`. */
+/** `setOwn` sets an own property, even one named `__proto__`. */
 export function setOwn(object: Record<string, Value>, key: string, value: Value): void {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
@@ -85,13 +85,13 @@ export function setOwn(object: Record<string, Value>, key: string, value: Value)
 const keyExists = (key: Value): CelError =>
   new CelError('duplicate_key', `insert failed: key ${key instanceof Uint ? key.value : String(key)} already exists`);
 
-/** A copy of `map` with one entry more; a key that is there already is an error. */
+/** `mapInsert` returns a copy of `map` with one more entry; an existing key is an error. */
 export function mapInsert(map: AnyMap, key: Value, value: Value): AnyMap | CelError {
   if (mapGet(map, key) !== undefined) return keyExists(key);
   return mapOf([...mapEntries(map), [key, value]]);
 }
 
-/** The entries of both; a key that both have is an error. */
+/** `mapMerge` returns the entries of both maps; a key in both is an error. */
 export function mapMerge(map: AnyMap, other: AnyMap): AnyMap | CelError {
   for (const [key] of mapEntries(other)) if (mapGet(map, key) !== undefined) return keyExists(key);
   return mapOf([...mapEntries(map), ...mapEntries(other)]);

@@ -25,11 +25,11 @@ export function reads(ast: Expr): readonly Read[] {
   return [...known.values()];
 }
 
-/** The path that a loop variable stands for; null if it is no part of a variable. */
+/** The path that a loop variable stands for; null if it is not part of a variable. */
 type Scope = ReadonlyMap<string, Way | null>;
 type Way = Omit<Read, 'node'>;
 
-/** Answers the way that `node` itself is, for what goes on from it under another name. */
+/** Returns the path of `node` itself, for reads that continue from it under another name. */
 function visit(node: Expr, scope: Scope, found: Read[]): Way | null | undefined {
   const way = wayOf(node, scope, found);
   if (way === undefined) visitInside(node, scope, found);
@@ -42,7 +42,9 @@ function visitInside(node: Expr, scope: Scope, found: Read[]): void {
   else for (const child of children(node)) visit(child, scope, found);
 }
 
-/** The way a chain of selections goes; null when it starts at nothing of the host's, undefined when it is no chain. */
+/**
+ * Returns the path of a chain of selections; null if it does not start at a host variable, undefined if it is no chain.
+ */
 function wayOf(node: Expr, scope: Scope, found: Read[]): Way | null | undefined {
   if (node.kind === 'identifier') {
     const local = scope.get(node.name);
@@ -65,7 +67,7 @@ const longer = (way: Way | null | undefined, step: string): Way | null | undefin
 function visitLoop(node: Comprehension, scope: Scope, found: Read[]): void {
   const range = visit(node.range, scope, found);
   const initial = visit(node.initial, scope, found);
-  // What the loop runs over is reached through its own variables as well.
+  // The range of the loop is also read through the loop variables.
   const element = longer(range, '*') ?? null;
   const accumulating = new Map([...scope, [node.accumulator, initial ?? null]]);
   const looping = new Map([...accumulating, [node.variable, node.variable2 === undefined ? element : null]]);

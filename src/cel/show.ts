@@ -1,4 +1,4 @@
-/** Values for people: as CEL would write them, cut off where they get long, whatever their size or shape. */
+/** Formats values for display: as CEL literals, truncated if they are long. */
 import { literal } from './format.ts';
 import { mapEntries } from './map.ts';
 import { formatDouble } from './standard/numbers.ts';
@@ -22,7 +22,7 @@ import {
 
 export const DEFAULT_SHOWN = 80;
 
-/** At most about `limit` characters; what is left out shows as `…`. */
+/** `show` returns at most about `limit` characters; omitted parts show as `…`. */
 export function show(value: Result, limit = DEFAULT_SHOWN): string {
   const writer = new Writer(limit);
   writer.write(value, 0);

@@ -1,11 +1,11 @@
 /** Positions in the source of an expression, and the issues that point at them. */
 
 export interface Position {
-  /** UTF-16 offset. */
+  /** The UTF-16 offset. */
   readonly offset: number;
-  /** From 1. */
+  /** The line, from 1. */
   readonly line: number;
-  /** From 1, in code points. */
+  /** The column, from 1, in code points. */
   readonly column: number;
 }
 
@@ -53,14 +53,14 @@ export class Source {
     return { code, message, ...this.position(offset) };
   }
 
-  /** The line of `offset` and a caret under it, as cel-go draws them. */
+  /** Returns the line of `offset` with a caret under it, like cel-go. */
   picture(offset: number): string {
     const { line, column } = this.position(offset);
     const starts = this.#lines();
     const end = starts[line] === undefined ? this.text.length : (starts[line] as number) - 1;
     let text = this.text.slice(starts[line - 1] as number, end).replaceAll('\t', ' ');
     let caret = column;
-    // A line of a megabyte would make the message as long: keep what is around the caret.
+    // Only the part of a long line around the caret is shown, to limit the size of the message.
     if (text.length > 160) {
       const from = Math.max(0, caret - 80);
       text = `${from > 0 ? '…' : ''}${text.slice(from, from + 160)}…`;

@@ -1,12 +1,12 @@
 /**
- * Strings as CEL sees them: sequences of code points. JavaScript counts UTF-16 units; where no surrogate is in a
- * string the two agree, and that is nearly always, so every function looks for that first.
+ * Strings in CEL are sequences of code points. JavaScript counts UTF-16 units; the two agree for strings without
+ * surrogates, which is the common case, so every function checks for it first.
  */
 
 const SURROGATE = /[\ud800-\udfff]/;
 
 export function hasSurrogates(text: string): boolean {
-  // A loop wins over the regular expression on the short strings policies are made of.
+  // A loop is faster than a regular expression on the short strings of policies.
   if (text.length > 16) return SURROGATE.test(text);
   for (let index = 0; index < text.length; index++) {
     if ((text.charCodeAt(index) & 0xf800) === 0xd800) return true;
@@ -14,7 +14,7 @@ export function hasSurrogates(text: string): boolean {
   return false;
 }
 
-/** Number of code points; a lone surrogate counts as one. */
+/** `codePoints` returns the number of code points; a lone surrogate counts as one. */
 export function codePoints(text: string): number {
   if (!hasSurrogates(text)) return text.length;
   let count = 0;
@@ -22,7 +22,9 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** The UTF-16 index of code point `position`, or undefined when it is past the end. The end itself is in. */
+/**
+ * `unitIndex` returns the UTF-16 index of code point `position`, or undefined past the end; the end itself is valid.
+ */
 export function unitIndex(text: string, position: number): number | undefined {
   if (position < 0) return undefined;
   if (!hasSurrogates(text)) return position <= text.length ? position : undefined;
@@ -36,19 +38,21 @@ export function unitIndex(text: string, position: number): number | undefined {
   return index;
 }
 
-/** The code point position of UTF-16 index `index`. */
+/** `codePointIndex` returns the code point position of UTF-16 index `index`. */
 export function codePointIndex(text: string, index: number): number {
   return codePoints(text.slice(0, index));
 }
 
-/** Length in UTF-8 bytes: what Go's len(string) is. A lone surrogate is written as U+FFFD, three bytes. */
+/**
+ * `utf8Length` returns the length in UTF-8 bytes, Go's len(string). A lone surrogate is encoded as U+FFFD, three bytes.
+ */
 export function utf8Length(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
 /**
- * Order of Go strings: by UTF-8 bytes, which is by code points. UTF-16 order differs only where a surrogate meets
- * a unit above U+DFFF.
+ * `compareText` orders strings like Go: by UTF-8 bytes, which is by code points. UTF-16 order differs only between a
+ * surrogate and a unit above U+DFFF.
  */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;

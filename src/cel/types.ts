@@ -1,6 +1,6 @@
 /**
- * Static types: what the checker knows of an expression before it runs.
- * Types are plain immutable data; compare them with `sameType`, never with `===`.
+ * Static types, which the checker infers before an expression runs. Types are plain immutable data; compare them with
+ * `sameType`, never with `===`.
  */
 
 export type TypeKind =
@@ -14,22 +14,19 @@ export type TypeKind =
   | 'timestamp'
   | 'duration'
   | 'dyn'
-  /** The type of an expression with an error already reported: nothing more is said about it. */
+  /** The type of an expression with an error already reported; it causes no further errors. */
   | 'error'
   | 'list'
   | 'map'
-  /** The type of a type: `type(int)`. */
+  /** The type of a type, such as `type(int)`. */
   | 'type'
-  /**
-   * A type by name with fields (from a schema, `Object.spec`, `JSONPatch`) or without (quantity): null may stand for
-   * it.
-   */
+  /** A named type with fields (from a schema, `Object.spec`, `JSONPatch`) or without (quantity). It is nullable. */
   | 'object'
-  /** A type by name, perhaps with parameters, whose inside is a library's affair: optional_type, net.IP. */
+  /** A named type, optionally with parameters, whose values only a library understands: optional_type, net.IP. */
   | 'opaque'
   /** A primitive or null. */
   | 'wrapper'
-  /** A variable of unification: the A of list(A). */
+  /** A type variable, such as the A of list(A). */
   | 'parameter';
 
 export interface Type {
@@ -66,14 +63,14 @@ export const parameter = (name: string): Type => make('parameter', name);
 /** `primitive` or null; `primitive` is bool, int, uint, double, string or bytes. */
 export const wrapper = (primitive: Type): Type => make('wrapper', 'wrapper', [primitive]);
 
-/** Either of two records: it has the fields of both. */
+/** `union` is either of two records and has the fields of both. */
 export const union = (left: Type, right: Type): Type =>
   record([...new Set([...left.name.split('|'), ...right.name.split('|')])].sort().join('|'));
 
 export const isOptional = (candidate: Type): boolean =>
   candidate.kind === 'opaque' && candidate.name === 'optional_type';
 
-/** The parameter at `index`, or dyn where a type has fewer. */
+/** `parameterOf` returns the parameter at `index`, or dyn if the type has fewer. */
 export const parameterOf = (of: Type, index: number): Type => of.parameters[index] ?? DYN;
 
 export function sameType(left: Type, right: Type): boolean {
@@ -89,7 +86,7 @@ export function typeName(of: Type): string {
   return `${of.name}(${of.parameters.map(typeName).join(', ')})`;
 }
 
-/** The name a value of this type has at run time, as `type(x)` gives it: parameters are erased. */
+/** `runtimeName` returns the name of the type at run time, like `type(x)`: parameters are erased. */
 export function runtimeName(of: Type): string {
   switch (of.kind) {
     case 'null':

@@ -68,8 +68,8 @@ export class Double {
 }
 
 /**
- * Seconds since 1970 and 0…999,999,999 nanoseconds after them, year 1 to 9999. `zone` is the offset from UTC, in
- * seconds, that it was written with: only `string()` shows it, equality and order do not see it.
+ * Seconds since 1970 and 0…999,999,999 nanoseconds, from year 1 to 9999. `zone` is the offset from UTC in seconds that
+ * the text had: only `string()` shows it, and comparisons ignore it.
  */
 export class Timestamp {
   readonly seconds: number;
@@ -82,7 +82,7 @@ export class Timestamp {
   }
 }
 
-/** Nanoseconds in the range of int64, as Go has them. */
+/** Nanoseconds in the range of int64, as in Go. */
 export class Duration {
   readonly nanoseconds: bigint;
   constructor(nanoseconds: bigint) {
@@ -98,7 +98,7 @@ export class Optional {
   }
 }
 
-/** A type as a value, equal by name: at run time the parameters of a type are erased. */
+/** A type as a value. Types are equal by name: parameters are erased at run time. */
 export class TypeValue {
   readonly name: string;
   constructor(name: string) {
@@ -107,23 +107,23 @@ export class TypeValue {
 }
 
 /**
- * The base of values that only a library understands. A subclass names its type and says when two are equal;
- * with `compare` it has an order of its own (for `isSorted`, `sort`), with `size` a size for costs.
+ * The base class of values that only a library understands. A subclass names its type and defines equality; with
+ * `compare` it has an order (for `isSorted`, `sort`), and with `size` a size for costs.
  */
 export abstract class OpaqueValue {
   abstract readonly type: TypeValue;
-  /** `other` is of any type. */
+  /** `other` may have any type. */
   abstract equals(other: Value): boolean;
   /** Like `equals`, for types whose `==` is an error for some operands; inside lists and maps these are unequal. */
   equalsOrError?(other: Value): boolean | CelError;
   compare?(other: Value): number | CelError;
-  /** Go's traits.Sizer: what the cost of a call counts as this value's size. */
+  /** Go's traits.Sizer: the size of this value in the cost of a call. */
   size?(): number;
   /** The text in explanations and error messages. */
   abstract toString(): string;
 }
 
-/** A message made by the expression itself: `Object.spec{replicas: 1}`, `JSONPatch{op: "add"}`. */
+/** A message constructed by an expression: `Object.spec{replicas: 1}`, `JSONPatch{op: "add"}`. */
 export class StructValue {
   readonly typeName: string;
   readonly fields: JsonMap;
@@ -145,7 +145,7 @@ export abstract class HostObject extends OpaqueValue {
   }
 }
 
-/** A map of which some key is not a string. Keys: bool, int, uint, string; 1, 1u and 1.0 find the same entry. */
+/** A map in which some key is not a string. Keys are bool, int, uint or string; 1, 1u and 1.0 find the same entry. */
 export class CelMap {
   readonly #entries: ReadonlyMap<string | number | bigint | boolean, readonly [Value, Value]>;
 
@@ -202,18 +202,18 @@ function numericKey(number: number): number | bigint | undefined {
   return Number.isInteger(number) ? BigInt(number) : undefined;
 }
 
-// ---- making values -------------------------------------------------------------------------------------------
+// ---- constructors --------------------------------------------------------------------------------------------
 
 export const INT_MIN = -(2n ** 63n);
 export const INT_MAX = 2n ** 63n - 1n;
 export const UINT_MAX = 2n ** 64n - 1n;
 
-/** The double `number` as a value: boxed when the bare number would read as an int. */
+/** `double` returns `number` as a double value: boxed if the bare number would be an int. */
 export function double(number: number): number | Double {
   return Number.isSafeInteger(number) ? new Double(number) : number;
 }
 
-/** The number of a double value, or undefined when the value is no double. */
+/** `doubleOf` returns the number of a double value, or undefined for other values. */
 export function doubleOf(value: Result): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? undefined : value;
   return value instanceof Double ? value.value : undefined;
@@ -223,7 +223,7 @@ export function isInt(value: Result): value is number | bigint {
   return typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'bigint';
 }
 
-/** `big` as an int value, or an overflow error when it is outside int64. */
+/** `int` returns `big` as an int value, or an overflow error if it is outside int64. */
 export function int(big: bigint): number | bigint | CelError {
   if (big >= -9007199254740991n && big <= 9007199254740991n) return Number(big);
   return big < INT_MIN || big > INT_MAX ? new CelError('overflow', 'integer overflow') : big;
@@ -234,7 +234,7 @@ export function uint(big: bigint): Uint | CelError {
   return big < 0n || big > UINT_MAX ? new CelError('overflow', 'unsigned integer overflow') : new Uint(big);
 }
 
-// ---- looking at values ---------------------------------------------------------------------------------------
+// ---- inspection ----------------------------------------------------------------------------------------------
 
 export function isMap(value: Result): value is JsonMap | CelMap {
   if (typeof value !== 'object' || value === null) return false;
@@ -257,11 +257,11 @@ const TYPES = {
   duration: new TypeValue('google.protobuf.Duration'),
   type: new TypeValue('type'),
   optional: new TypeValue('optional_type'),
-  /** A host object that is none of the above: a class instance, a function, a symbol, undefined. */
+  /** A host object of any other type: a class instance, a function, a symbol, undefined. */
   foreign: new TypeValue('foreign'),
 } as const;
 
-/** The type of a value, as `type(x)` gives it. */
+/** `typeOf` returns the type of a value, like `type(x)`. */
 export function typeOf(value: Value): TypeValue {
   switch (typeof value) {
     case 'boolean':

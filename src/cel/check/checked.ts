@@ -17,7 +17,7 @@ export type Reference =
       readonly name: string;
       readonly overloads: readonly Overload[];
       readonly member: boolean;
-      /** From an expression that was not checked: the overloads are all there are. */
+      /** Set for an unchecked expression: `overloads` then holds every overload of the function. */
       readonly unchecked?: boolean;
     };
 
@@ -25,7 +25,7 @@ export interface Checked {
   readonly source: Source;
   readonly ast: Expr;
   readonly environment: Environment;
-  /** By node id. */
+  /** Types, keyed by node id. */
   readonly types: ReadonlyMap<number, Type>;
   readonly references: ReadonlyMap<number, Reference>;
   readonly type: Type;

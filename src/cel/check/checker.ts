@@ -1,6 +1,6 @@
 /**
- * Gives every expression a type and every call its overloads, or says why it cannot: all the errors, not the first.
- * The order of the steps is cel-go's, because it decides which types parameters are bound to.
+ * Infers the type of every expression and selects the overloads of every call. It reports all errors, not only the
+ * first. The steps run in the order of cel-go, because the order decides which types parameters are bound to.
  */
 import type { Call, Comprehension, Expr, ListLiteral, MapLiteral, Select, StructLiteral } from '../ast.ts';
 import type { Overload } from '../declarations.ts';
@@ -86,7 +86,7 @@ class Checker {
     }
   }
 
-  /** The type of the variable or type `name`, noting what it refers to; undefined when there is none. */
+  /** Returns the type of the variable or type `name` and records the reference; undefined if there is none. */
   #identifier(id: number, name: string): Type | undefined {
     const found = this.#names.identifier(name);
     if (found !== undefined) this.#references.set(id, found.reference);
@@ -95,7 +95,7 @@ class Checker {
 
   #select(node: Select): Type {
     const name = node.test ? undefined : qualifiedName(node);
-    // `a.b.c` may be the name of a variable or type, unless `a` is a loop's variable.
+    // `a.b.c` may be the name of a variable or type, unless `a` is a loop variable.
     if (name !== undefined && !this.#names.startsLocal(name)) {
       const found = this.#identifier(node.id, name);
       if (found !== undefined) return found;
@@ -160,7 +160,7 @@ class Checker {
     return this.#field(node, operand, field.value, true);
   }
 
-  /** `record["field"]`: the same as `record.field`, for names that are no identifiers. */
+  /** Reports whether the call is `record["field"]`, which is `record.field` for names that are not identifiers. */
   #isRecordField({ args: [operand, key] }: Call): boolean {
     const of = operand === undefined ? undefined : this.#types.get(operand.id);
     return of?.record === true && key?.kind === 'literal' && typeof key.value === 'string';
@@ -227,7 +227,7 @@ class Checker {
     return types.map(key ?? this.#unifier.fresh(), value ?? this.#unifier.fresh());
   }
 
-  /** The type of an element; of one written `?x` the type inside the optional. */
+  /** Returns the type of an element; for an element written `?x`, the type inside the optional. */
   #maybeOptional(node: Expr, optional: boolean): Type {
     const found = this.check(node);
     if (!optional) return found;
@@ -238,11 +238,11 @@ class Checker {
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     if (this.#unifier.assignable(previous, current)) {
-      // Null joins what may be null without taking its type away.
+      // Joining null with a nullable type keeps the nullable type.
       if (current.kind === 'null') return previous;
       return previous.kind === 'null' ? current : mostGeneral(previous, current);
     }
-    // Where literals must be of one type, `validate` says so: it knows which calls take mixed ones.
+    // `validate` enforces homogeneous literals, because it knows which calls accept mixed ones.
     return DYN;
   }
 
@@ -331,7 +331,7 @@ class Checker {
   }
 
   #reportAt(code: IssueCode, offset: number, message: string): void {
-    // A macro may copy what was written: the same complaint about the same place is said once.
+    // A macro may copy its arguments, so identical errors at the same position are reported once.
     if (this.issues.some((each) => each.offset === offset && each.message === message)) return;
     this.issues.push(this.#source.issue(code, offset, message));
   }

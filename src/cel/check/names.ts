@@ -12,7 +12,7 @@ interface Named {
 
 export class Names {
   readonly #environment: Environment;
-  /** Variables of loops, innermost last. */
+  /** Loop variables, innermost scope last. */
   readonly #scopes: ReadonlyMap<string, Type>[] = [];
 
   constructor(environment: Environment) {
@@ -27,7 +27,7 @@ export class Names {
     this.#scopes.pop();
   }
 
-  /** The variable or type `name`; undefined when there is none. */
+  /** Returns the variable or type `name`; undefined if there is none. */
   identifier(name: string): Named | undefined {
     if (!name.startsWith('.')) {
       const local = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
@@ -36,7 +36,7 @@ export class Names {
     return declaredIdentifier(name, this.#environment);
   }
 
-  /** Whether `a` of `a.b.c` is a loop's variable. */
+  /** Reports whether `a` of `a.b.c` is a loop variable. */
   startsLocal(name: string): boolean {
     const first = name.slice(0, name.indexOf('.'));
     return this.#scopes.some((scope) => scope.has(first));
@@ -46,7 +46,7 @@ export class Names {
     return [...this.#scopes.flatMap((scope) => [...scope.keys()]), ...this.#environment.variables.keys()];
   }
 
-  /** The names of functions and macros. */
+  /** Returns the names of functions and macros. */
   *functions(member: boolean): Iterable<string> {
     for (const [name, overloads] of this.#environment.functions) {
       if (overloads.some((each) => each.member === member)) yield name;
@@ -78,7 +78,7 @@ export function declaredFunction(
   return undefined;
 }
 
-/** `a.b.c` as a name, when the expression is nothing but identifiers and dots. */
+/** `qualifiedName` returns `a.b.c` if the expression consists of identifiers and dots only. */
 export function qualifiedName(node: Expr): string | undefined {
   if (node.kind === 'identifier') return node.name;
   if (node.kind !== 'select' || node.test) return undefined;

@@ -1,9 +1,12 @@
-/** Which overloads of a function take arguments of these types, and what comes out of them. */
+/** Selects the overloads of a function that accept the argument types, and their result type. */
 import type { Overload } from '../declarations.ts';
 import { DYN, sameType, type Type } from '../types.ts';
 import { isDyn, type Unifier } from './unify.ts';
 
-/** All that match, with their result: dyn when they differ in it. Undefined when none does. */
+/**
+ * Returns all matching overloads with their result type, which is dyn if they differ. Returns undefined if none
+ * matches.
+ */
 export function matchOverloads(
   overloads: readonly Overload[],
   argumentTypes: readonly Type[],

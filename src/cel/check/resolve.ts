@@ -1,4 +1,4 @@
-/** Names of an expression that is not to be checked: resolved as far as they can be, every type dyn. */
+/** Resolves the names of an unchecked expression as far as possible; every type is dyn. */
 import type { Expr } from '../ast.ts';
 import type { Environment } from '../environment.ts';
 import type { Source } from '../source.ts';

@@ -1,6 +1,8 @@
-/** "did you mean": the nearest of the names that would have been right. */
+/** Finds the closest valid name for "did you mean" hints. */
 
-/** The known name closest to `name`, or undefined when none is close. Case and separators count little. */
+/**
+ * `nearest` returns the known name closest to `name`, or undefined if none is close. Case and separators weigh little.
+ */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -23,7 +25,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 
 const simplify = (name: string): string => name.toLowerCase().replaceAll(/[_.-]/g, '');
 
-/** Insertions, deletions, replacements and swaps of neighbours; gives up at `limit`. */
+/** Counts insertions, deletions, replacements and swaps of neighbours; stops at `limit`. */
 function editDistance(left: string, right: string, limit: number): number {
   let before: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,21 +1,22 @@
 /**
- * Which types fit which, with type parameters solved on the way. The rules are cel-go's: dyn fits everything, null
- * fits what can be null, a parameter takes the first type it meets and widens to a more general one.
+ * Type assignability and unification of type parameters. The rules are those of cel-go: dyn is assignable to
+ * everything, null to nullable types, and a parameter binds to the first type it meets and widens to a more general
+ * one.
  */
 import { DYN, isOptional, list, map, opaque, parameterOf, STRING, sameType, type Type, type, union } from '../types.ts';
 
 export class Unifier {
   readonly #bound = new Map<string, Type>();
-  /** What the bindings were, newest last: a failed attempt is undone without copying them. */
+  /** Previous bindings, newest last: a failed attempt is undone without copying all bindings. */
   readonly #trail: [string, Type | undefined][] = [];
   #fresh = 0;
 
-  /** A parameter no other type has. */
+  /** Returns a type parameter that no other type has. */
   fresh(): Type {
     return { kind: 'parameter', name: `_var${this.#fresh++}`, parameters: [] };
   }
 
-  /** Whether a value of type `from` may stand where `to` is asked for; binds parameters if so. */
+  /** Reports whether a value of type `from` is assignable to `to`; binds parameters if so. */
   assignable(from: Type, to: Type): boolean {
     return this.#attempt(() => this.#assignable(from, to));
   }
@@ -24,7 +25,7 @@ export class Unifier {
     return this.#attempt(() => this.#assignableAll(from, to));
   }
 
-  /** `of` with its bound parameters replaced; unbound ones become dyn when `close` is set. */
+  /** Returns `of` with its bound parameters replaced; unbound parameters become dyn if `close` is set. */
   substitute(of: Type, close: boolean): Type {
     if (of.kind === 'parameter') {
       const bound = this.#bound.get(of.name);
@@ -35,7 +36,7 @@ export class Unifier {
     return rebuild(of, (each) => this.substitute(each, close));
   }
 
-  /** `overload`'s types with fresh parameters, so that two calls do not share any. */
+  /** Returns the types with fresh parameters, so that two calls do not share any. */
   instantiate(types: readonly Type[]): readonly Type[] {
     if (!types.some(hasParameter)) return types;
     const fresh = new Map<string, Type>();
@@ -89,7 +90,7 @@ export class Unifier {
     }
   }
 
-  /** Records are JSON objects: one fits another, whatever its fields, and any map of strings. */
+  /** Records are JSON objects: a record is assignable to any other record and to any map with string keys. */
   #recordFits(from: Type, to: Type): boolean {
     if (from.record === true && to.record === true) return true;
     const [one, other] = from.record === true ? [from, to] : [to, from];
@@ -102,7 +103,7 @@ export class Unifier {
     return from.every((each, index) => this.#assignable(each, parameterAt(to, index)));
   }
 
-  /** Whether parameter `to` may stand for `from`, and whether it was bound already. */
+  /** Reports whether parameter `to` may be bound to `from`, and whether it was already bound. */
   #substitutes(from: Type, to: Type): { valid: boolean; bound: boolean } {
     if (sameType(from, to)) return { valid: true, bound: true };
     const current = this.#bound.get(to.name);
@@ -131,10 +132,10 @@ export class Unifier {
 export const isDyn = (of: Type): boolean => of.kind === 'dyn';
 export const isDynOrError = (of: Type): boolean => of.kind === 'dyn' || of.kind === 'error';
 
-/** The type inside an optional, or the type itself. */
+/** `unwrapOptional` returns the type inside an optional, or the type itself. */
 export const unwrapOptional = (of: Type): Type => (isOptional(of) ? parameterOf(of, 0) : of);
 
-/** The more general of two types that are known to fit each other. */
+/** `mostGeneral` returns the more general of two types that are assignable to each other. */
 export function mostGeneral(left: Type, right: Type): Type {
   if (left.record === true && right.record === true) return sameType(left, right) ? left : union(left, right);
   if (left.kind === right.kind && (left.kind === 'list' || left.kind === 'map') && hasRecord(left)) {

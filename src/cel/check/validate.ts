@@ -1,6 +1,6 @@
 /**
- * What Kubernetes looks at after checking: literals of durations, timestamps and patterns that can never be right,
- * and lists and maps of mixed types, dyn among them.
+ * The validations of Kubernetes after type checking: literal durations, timestamps and patterns that are never valid,
+ * and lists and maps of mixed types, including dyn.
  */
 import { type Call, children, type Expr } from '../ast.ts';
 import type { Issue } from '../source.ts';
@@ -25,7 +25,7 @@ class Validator {
     this.#checked = checked;
   }
 
-  /** `uniform` is off below format(), whose list is meant to be mixed. */
+  /** `uniform` is false below format(), whose list may have mixed types. */
   visit(node: Expr, uniform: boolean): void {
     if (node.kind === 'call') {
       this.#literal(node);

@@ -1,4 +1,4 @@
-/** Selections and indexing as JavaScript. */
+/** Generates JavaScript for selections and indexing. */
 
 import { ACCUMULATOR } from '../parse/builder.ts';
 import type { AttributePlan, Plan, Qualifier } from '../plan/plan.ts';
@@ -9,7 +9,9 @@ import { isInline, Step } from './runtime.ts';
 
 /** The parts of the generator that attributes use. */
 export interface Values {
-  /** Code for a plan; answers an expression for its value. `bare` leaves out the cost of an attribute's root. */
+  /**
+   * Generates code for a plan and returns an expression for its value. `bare` omits the cost of an attribute's root.
+   */
   value(plan: Plan, target: Target, bare?: boolean): string;
 }
 
@@ -35,7 +37,7 @@ export function attribute(g: Generator, values: Values, plan: AttributePlan, tar
   return operand;
 }
 
-/** The root of an attribute costs 1, of a conditional nothing; has() takes 1 off. */
+/** Returns the cost of the root: 1 for an attribute, 0 for a conditional, and 1 less for has(). */
 function rootCost(plan: AttributePlan, bare: boolean): number {
   if (bare) return 0;
   return (plan.root.op === 'conditional' ? 0 : 1) - (plan.qualifiers.at(-1)?.test === true ? 1 : 0);
@@ -43,13 +45,13 @@ function rootCost(plan: AttributePlan, bare: boolean): number {
 
 const charging = (target: Target, cost: number): Target => (cost === 0 ? target : surcharge(target, [String(cost)]));
 
-/** A variable of the host, which may have left it out or put an error there. */
+/** A variable of the host, which may be absent or hold an error. */
 interface HostVariable {
   readonly name: string;
   readonly offset: number;
 }
 
-/** The value a chain starts from; a variable of the host is looked at where the first step finds nothing. */
+/** Generates the value that a chain starts from. A host variable is checked only if the first step finds nothing. */
 function root(
   g: Generator,
   values: Values,
@@ -57,7 +59,7 @@ function root(
   target: Target,
 ): { held: string; variable?: HostVariable } {
   const { root: from } = plan;
-  // A variable of a loop is never an error, and an optional in one ends the inline path.
+  // A loop variable is never an error, and an optional in one leaves the inline path.
   if (from.op === 'local' && from.local.lazy === undefined && from.local.name !== ACCUMULATOR) {
     return { held: localName(from.local.slot) };
   }
@@ -67,17 +69,17 @@ function root(
   return { held: g.held(variable(from.name)), variable: { name: from.name, offset: from.node.offset } };
 }
 
-/** A variable of the host; a name that every object has is looked for among its own. */
+/** `variable` reads a variable of the host. Names on Object.prototype are looked up among own properties only. */
 export function variable(name: string): string {
   const read = `V${member(name)}`;
   return name in Object.prototype ? `(Object.hasOwn(V, ${JSON.stringify(name)}) ? ${read} : undefined)` : read;
 }
 
-/** `.name`, or in brackets what JavaScript would not take as one; after `?` those take a dot as well. */
+/** Returns `.name`, or a bracketed key if the name is not a JavaScript identifier; `?` needs a dot before brackets. */
 const member = (name: string, dot = ''): string =>
   /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `${dot}[${JSON.stringify(name)}]`;
 
-/** Fails where the host has no value for the variable that a chain starts from. */
+/** Generates a failure if the host has no value for the variable that a chain starts from. */
 function checkRoot(g: Generator, held: string, { name, offset }: HostVariable, target: Target): void {
   g.failIf(
     `${g.h.reached}(${held}) === 0`,
@@ -89,13 +91,13 @@ function checkRoot(g: Generator, held: string, { name, offset }: HostVariable, t
 interface StepContext {
   /** The cost that is already charged when the step starts. */
   readonly costs: number;
-  /** Where the step is the first, from a variable of the host. */
+  /** The host variable that the step starts from, if it is the first step. */
   readonly start: HostVariable | undefined;
-  /** Only what a chain starts from may be an optional. */
+  /** Set for the first step: only the start of a chain may be an optional. */
   readonly first?: boolean;
 }
 
-/** One step of a chain without `?`; answers the variable that holds what was found. */
+/** Generates one step of a chain without `?`; returns the variable that holds the result. */
 function step(
   g: Generator,
   values: Values,
@@ -106,7 +108,7 @@ function step(
 ): string {
   const found = g.name();
   if (qualifier.computed !== undefined) {
-    // What is indexed is known good before the key is computed, as in cel-go.
+    // The operand is validated before the key is computed, as in cel-go.
     if (start !== undefined) checkRoot(g, operand, start, charging(target, costs));
     if (first) leaveOptional(g, operand, qualifier.computed, start);
     const failing = charging(target, costs + 1);
@@ -116,7 +118,7 @@ function step(
     return found;
   }
   const site = siteOf(g, qualifier, start);
-  // Without a value to start from, the step is not charged.
+  // The step is not charged if there is no value to start from.
   const failing =
     start === undefined
       ? charging(target, costs + 1)
@@ -130,7 +132,7 @@ function step(
   }
   const picked = `${g.h.pick}(${operand}, ${site})`;
   if (isInline(qualifier.key as Value)) {
-    // Read first: then V8 knows the shape of the object when it is asked for its constructor.
+    // The field is read first: V8 then knows the shape of the object when its constructor is read.
     g.emit(`let ${found} = ${operand}?${member(qualifier.key as string, '.')};`);
     const none = `(${found} === undefined || ${operand}.constructor !== Object)`;
     g.failIf(`${none} && (${found} = ${picked}) instanceof ${g.h.NonValue}`, failing, found);
@@ -141,10 +143,7 @@ function step(
   return found;
 }
 
-/**
- * Nothing is looked up in an optional that holds nothing: its key is not computed and cannot fail. That is the
- * closures' affair.
- */
+/** An empty optional needs no lookup: its key is not computed and cannot fail. The closures handle this case. */
 function leaveOptional(g: Generator, operand: string, key: Plan, start: HostVariable | undefined): void {
   if (start === undefined && key.op !== 'local') {
     g.emit(`if (${operand} instanceof ${g.h.Optional}) ${g.h.bail}();`);
@@ -154,7 +153,7 @@ function leaveOptional(g: Generator, operand: string, key: Plan, start: HostVari
 const siteOf = (g: Generator, { key, node, strict }: Qualifier, start: HostVariable | undefined): string =>
   g.constant(new Step(key as Value, node.offset, strict, start));
 
-/** Where the inline path found nothing, what the helper finds; an error there is a failure. */
+/** Calls the helper if the inline path found nothing; an error of the helper is a failure. */
 function orElse(g: Generator, found: string, helper: string, target: Target): void {
   g.failIf(`${found} === undefined && (${found} = ${helper}) instanceof ${g.h.NonValue}`, target, found);
 }
@@ -176,8 +175,8 @@ const inlineIndex = (operand: string, key: string): string =>
   `typeof ${key} === 'number' && ${key} >= 0 && Array.isArray(${operand}) ? ${operand}[${key}] : undefined`;
 
 /**
- * A chain with `?`: `result` becomes an optional, or with `use` what `use` makes of the value inside and `none` of
- * its absence, without an optional ever being made.
+ * Generates a chain with `?`. `result` becomes an optional; with `use`, it becomes what `use` returns for the value
+ * inside, or `none` for an absent value, without allocating an optional.
  */
 export function optionalAttribute(
   g: Generator,
@@ -234,7 +233,7 @@ export function optionalAttribute(
   else g.emit(`${result} = ${inner} === undefined ? ${g.h.none} : new ${g.h.Optional}(${inner});`);
 }
 
-/** One step of a chain after `?`: with nothing there, control goes where `nothing` says. */
+/** Generates one step of a chain after `?`; an absent value continues at `nothing`. */
 function optionalStep(
   g: Generator,
   values: Values,
@@ -253,7 +252,7 @@ function optionalStep(
   g.emit(`let ${found} = ${path};`);
   g.emit(`if (${found} === undefined) {`);
   if (computed === undefined && isInline(qualifier.key as Value)) g.emit(`if (${isJson(operand)}) ${nothing()}`);
-  // Code is made for values here; an optional that the data holds is the closures' affair.
+  // The generated code supports plain values only; an optional in the data is left to the closures.
   if (first) g.emit(`if (${operand} instanceof ${g.h.Optional}) ${g.h.bail}();`);
   g.emit(`${found} = ${g.h.find}(${operand}, ${siteOf(g, qualifier, start)}, ${key});`);
   g.emit(`if (${found} === undefined) ${nothing()}`);
@@ -262,7 +261,7 @@ function optionalStep(
   return found;
 }
 
-/** Whether the root of a chain is an optional by its very making. */
+/** Reports whether the root of a chain always is an optional. */
 function isOptionalTyped(plan: Plan): boolean {
   if (plan.op === 'call')
     return plan.overloads.length > 0 && plan.overloads.every((each) => isOptionalName(each.result));
@@ -272,6 +271,6 @@ function isOptionalTyped(plan: Plan): boolean {
 const isOptionalName = (type: { kind: string; name: string }): boolean =>
   type.kind === 'opaque' && type.name === 'optional_type';
 
-/** Whether an attribute ends in an optional, so that `orValue` can do without making it. */
+/** `endsOptional` reports whether an attribute ends in an optional, so that `orValue` need not allocate it. */
 export const endsOptional = (plan: Plan): plan is AttributePlan =>
   plan.op === 'attribute' && isOptionalChain(plan) && plan.qualifiers.at(-1)?.test !== true;

@@ -1,6 +1,6 @@
 /**
- * Calls and equality as JavaScript: arguments in cel-go's order, the common cases inline, the rest through their
- * implementations.
+ * Generates JavaScript for calls and equality: arguments in the order of cel-go, common cases inline, and calls of the
+ * implementations for the rest.
  */
 
 import { sizeOf } from '../cost/size.ts';
@@ -14,8 +14,8 @@ import { inlineCall, inlineCost } from './operators.ts';
 import { FAILED } from './runtime.ts';
 
 /**
- * Both sides of a strict binary step. cel-go evaluates the right one even when the left has failed, and so does
- * this where that could cost anything; the failure is then that of the left.
+ * Generates both operands of a strict binary step. cel-go evaluates the right operand even if the left one has failed;
+ * this code does so if the right operand may have a cost. The failure is then that of the left operand.
  */
 function both(
   g: Generator,
@@ -24,7 +24,7 @@ function both(
   right: Plan,
   target: Target,
   failedCost: (left: string, right: string) => string,
-  /** What it costs when the left side has failed and the right one is this constant. */
+  /** Returns the cost if the left operand has failed and the right operand is this constant. */
   constantCost: (right: Value) => number,
 ): [string, string] {
   if (right.op === 'constant') {
@@ -66,14 +66,14 @@ export function equality(g: Generator, values: Values, plan: EqualityPlan, targe
   const kind = constant === undefined ? undefined : typeof constant.value;
   const other = constant === plan.left ? b : a;
   let compared = `${same} || (typeof ${a} === 'string' ? false : ${g.h.equalOrError}(${a}, ${b}))`;
-  // Against a string, bool or null, only the very same value is equal.
+  // A string, bool or null is equal only to the identical value.
   if (constant?.value === null || kind === 'string' || kind === 'boolean') {
     compared =
       constant === plan.left ? same : `${same} || (typeof ${a} === 'object' ? ${g.h.equalOrError}(${a}, ${b}) : false)`;
   } else if (kind === 'number') {
     compared = `typeof ${other} === 'number' ? ${same} : ${g.h.equalOrError}(${a}, ${b})`;
   }
-  // What cannot be compared is an error for `==`, and not equal for `!=`.
+  // A failed comparison is an error for `==`, and unequal for `!=`.
   if (plan.op === 'unequal') return g.held(`(${compared}) !== true`);
   const result = g.held(compared);
   if (plan.left.op !== 'constant') {
@@ -102,7 +102,7 @@ function equalCosts(
     return;
   }
   const answered = g.name('c');
-  // The usual case first: a scalar, or a string that is not empty, against a short constant.
+  // The common case comes first: a scalar, or a non-empty string, compared with a short constant.
   const usual =
     typeof constant.value === 'string'
       ? `typeof ${other} === 'string' && ${other} !== ''`
@@ -112,7 +112,7 @@ function equalCosts(
   chargeNow(g, `${answered} < 0 ? ${g.h[cost]}(${a}, ${b}) : ${answered}`, true);
 }
 
-/** A cost known only now; one that may be large ends the evaluation at once when it is too much. */
+/** Charges a cost that is known only at run time; unless it is small, the cost limit is checked at once. */
 function chargeNow(g: Generator, cost: string, small = false): void {
   g.flush();
   if (small) g.emit(`cost += ${cost};`);
@@ -144,7 +144,7 @@ export function call(g: Generator, values: Values, plan: CallPlan, target: Targe
   return result;
 }
 
-/** A test for a result that is no value. */
+/** Returns a test for a result that is not a value. */
 function failureOf(g: Generator, plan: CallPlan, result: string): string {
   const boolean = plan.overloads.length > 0 && plan.overloads.every((each) => each.result.kind === 'bool');
   return boolean ? `typeof ${result} !== 'boolean'` : `${result} instanceof ${g.h.NonValue}`;
@@ -163,7 +163,7 @@ function callArguments(
     const constantCost = (right: Value): number => plan.cost?.([FAILED, right], FAILED) ?? 1;
     return both(g, values, first, second, target, (a, b) => costOf([a, b], g.h.FAILED), constantCost);
   }
-  // A call that stops at an argument is charged only if that was the last.
+  // A call that stops at a failed argument is charged only if that argument is the last.
   const done: string[] = [];
   for (const [index, argument] of args.entries()) {
     const last = index === args.length - 1;
@@ -173,7 +173,7 @@ function callArguments(
   return done;
 }
 
-/** The call as it is made when nothing is known of the arguments. */
+/** Generates a call for arguments of unknown types. */
 function general(g: Generator, plan: CallPlan, args: readonly string[]): string {
   const [overload] = plan.overloads;
   if (overload !== undefined && plan.singleton) return `${g.constant(overload.implementation)}(${args.join(', ')})`;

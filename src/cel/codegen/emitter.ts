@@ -1,4 +1,4 @@
-/** Every kind of plan as JavaScript; attributes, calls and loops have files of their own. */
+/** Generates JavaScript for every kind of plan; attributes, calls and loops have files of their own. */
 import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from '../cost/size.ts';
 import { ACCUMULATOR } from '../parse/builder.ts';
 import type { ListPlan, LogicPlan, MapPlan, Plan, StructPlan } from '../plan/plan.ts';
@@ -87,7 +87,7 @@ export class Emitter implements Values {
     }
     if (local.name === ACCUMULATOR) {
       g.failIf(`${name} instanceof ${g.h.NonValue}`, target, name);
-      // The accumulator is assigned to again; what is used later must be what it was now.
+      // The accumulator is reassigned later, so its current value is copied.
       return g.held(name);
     }
     if (local.lazy !== undefined) g.failIf(`${name} instanceof ${g.h.NonValue}`, target, name);
@@ -191,7 +191,7 @@ export class Emitter implements Values {
     if (plain && plan.entries.every((each) => !each.optional)) {
       const entries = plan.entries.map((each, index) => {
         const value = this.value(each.value, failing);
-        // In brackets even `__proto__` is a key like any other.
+        // In brackets, `__proto__` is an ordinary key.
         return `[${JSON.stringify(names[index])}]: ${value}`;
       });
       g.charge(MAP_CREATE);
@@ -224,7 +224,7 @@ export class Emitter implements Values {
     for (const field of plan.fields) {
       const value = this.value(field.plan, failing);
       const inner = this.#optional(value, field.optional, `entry '${field.name}'`, failing, plan.node.offset);
-      // defineProperty by way of a computed literal: `__proto__` must become a field.
+      // A computed key defines an own property even for `__proto__`.
       const set = `Object.assign(${fields}, { [${JSON.stringify(field.name)}]: ${inner} });`;
       g.emit(
         field.name === '__proto__' ? `${g.h.bail}();` : field.optional ? `if (${inner} !== undefined) ${set}` : set,
@@ -261,7 +261,7 @@ export class Emitter implements Values {
     const accumulator = localName(plan.accumulator.local.slot);
     g.charge(1);
     const one = plan.args.length === 1;
-    // Of three arguments none is computed after one that failed; of two both are.
+    // With three arguments, none is computed after a failed one; with two, both are computed.
     if (!one) g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
     const values = plan.args.map((each, index) => {
       const last = index === plan.args.length - 1;
@@ -298,7 +298,7 @@ export class Emitter implements Values {
 
 const mayBeOptional = (type: Type): boolean => type.kind === 'dyn' || type.kind === 'error' || isOptional(type);
 
-/** The terms of nested && or ||: the tree is balanced for depth, the order is what counts. */
+/** Returns the terms of nested && or ||: the tree is balanced to limit its depth, and only the order matters. */
 function flatten(plan: LogicPlan): readonly Plan[] {
   return plan.terms.flatMap((each) => (each.op === plan.op ? flatten(each) : [each]));
 }

@@ -1,4 +1,4 @@
-/** Loops as JavaScript: one loop over an array, of the elements or of a map's keys. */
+/** Generates JavaScript for loops: one loop over an array of the elements, or of the keys of a map. */
 import type { FoldPlan, Plan } from '../plan/plan.ts';
 import { isMap } from '../values.ts';
 import type { Values } from './attributes.ts';
@@ -36,7 +36,7 @@ function bind(g: Generator, plan: FoldPlan, range: string, items: string, index:
   g.emit(`const ${second} = ${items} === ${range} ? ${items}[${index}] : ${g.h.lookup}(${range}, ${first});`);
 }
 
-/** A fresh accumulator: lists and maps are added to in place. */
+/** Returns a new accumulator, because lists and maps are appended to in place. */
 function initial(g: Generator, plan: Plan): string {
   const value = plan.op === 'constant' ? plan.value : undefined;
   if (Array.isArray(value)) return '[]';
@@ -48,7 +48,7 @@ function turn(g: Generator, values: Values, plan: FoldPlan, accumulator: string)
   const quantifier = quantifierOf(plan);
   if (quantifier !== undefined) {
     const stop = quantifier.op === 'or';
-    // The condition reads the accumulator and asks @not_strictly_false, `exists` through `!` as well.
+    // The condition reads the accumulator and calls @not_strictly_false; `exists` also applies `!`.
     g.emit(`cost += ${stop ? 3 : 2};`);
     g.emit(`if (${accumulator} === ${stop}) break;`);
     g.charge(1);
@@ -69,7 +69,7 @@ interface Quantifier {
   readonly predicate: Plan;
 }
 
-/** all and exists, by the shape their macros give them. */
+/** Recognizes `all` and `exists` by the shape of their expanded macros. */
 function quantifierOf(plan: FoldPlan): Quantifier | undefined {
   const { step, condition } = plan;
   if ((step.op !== 'and' && step.op !== 'or') || step.terms.length !== 2 || condition.op !== 'notFalse')
@@ -83,7 +83,7 @@ function quantifierOf(plan: FoldPlan): Quantifier | undefined {
   return fits ? { op: step.op, predicate } : undefined;
 }
 
-/** One term of `&&` (`stop` false) or `||` (`stop` true) taken into `result`. */
+/** `term` merges one term of `&&` (`stop` false) or `||` (`stop` true) into `result`. */
 export function term(g: Generator, values: Values, plan: Plan, result: string, stop: boolean, offset: number): void {
   const label = g.name('L');
   const target: Target = {

@@ -1,8 +1,8 @@
 /**
- * Plan → JavaScript source. What can fail leaves its block with `break` instead of throwing, and what a step costs is
- * added up at compile time and written once a block, so that the usual path is little more than the expression itself.
+ * Generates JavaScript source from a plan. A failing step leaves its block with `break` and does not throw. Costs are
+ * summed at compile time and written once per block, so the common path is little more than the expression itself.
  *
- * Nothing of the expression's text is ever put into the source but names and strings written with JSON.stringify.
+ * Only names and strings written with JSON.stringify enter the source from the text of the expression.
  */
 import type { Plan } from '../plan/plan.ts';
 import { type Helper, RUNTIME } from './runtime.ts';
@@ -12,7 +12,7 @@ export interface Target {
   fail(error: string, costs: readonly string[]): string;
 }
 
-/** The names of what generated code may call; a name that is asked for is noted, so that only those are bound. */
+/** The helpers that generated code may call. Every requested name is recorded, so only the used helpers are bound. */
 class Helpers {
   readonly used = new Set<Helper>();
 }
@@ -27,13 +27,13 @@ for (const name of Object.keys(RUNTIME) as Helper[]) {
 export class Generator {
   readonly constants: unknown[] = [];
   readonly h = new Helpers() as Helpers & Readonly<Record<Helper, string>>;
-  /** Whether there is a loop, which asks from time to time whether to stop. */
+  /** Whether the code has a loop, which periodically checks for an interrupt. */
   loops = false;
   #lines: string[] = [];
   #names = 0;
-  /** Cost of the steps since it was last written. */
+  /** The cost of the steps since the last `flush`. */
   #pending = 0;
-  /** Expressions for the sizes of strings that are known without looking at them, by variable. */
+  /** Expressions for string sizes that are known without measuring, keyed by variable. */
   readonly sizes = new Map<string, string>();
 
   emit(line: string): void {
@@ -48,9 +48,9 @@ export class Generator {
     return `${prefix}${this.#names++}`;
   }
 
-  /** A constant of the program, by reference. */
+  /** Returns a reference to a constant of the program. */
   constant(value: unknown): string {
-    // A number is not looked for: which of them are equal would become part of the source.
+    // Numbers are not deduplicated: the source would then depend on which of them are equal.
     const known = typeof value === 'number' ? -1 : this.constants.indexOf(value);
     if (known >= 0) return `k${known}`;
     this.constants.push(value);
@@ -58,15 +58,15 @@ export class Generator {
   }
 
   /**
-   * A value of the expression's own, or a place in it. Numbers and strings are not written out, so that expressions
-   * which differ in nothing else have the same source and share its code. (Nor would it be faster: V8 makes loops of
-   * its own of `startsWith` and the like with a string that it knows, and they are slower than its function.)
+   * Returns a reference to a literal of the expression or a position in it. Numbers and strings are not inlined, so
+   * expressions that differ only in literals share one source and its code. Inlining would not be faster: V8 expands
+   * `startsWith` and similar calls on a known string into loops that are slower than its built-in function.
    */
   literal(value: unknown): string {
     return value === null || typeof value === 'boolean' ? String(value) : this.constant(value);
   }
 
-  /** An expression that is used more than once is put into a variable. */
+  /** Stores an expression that is used more than once in a variable. */
   held(expression: string): string {
     const name = this.name();
     this.emit(`const ${name} = ${expression};`);
@@ -77,13 +77,13 @@ export class Generator {
     this.#pending += cost;
   }
 
-  /** Writes what is owed: before control flow parts or joins. */
+  /** Writes the pending cost. Call it before control flow branches or joins. */
   flush(): void {
     if (this.#pending !== 0) this.emit(`cost += ${this.#pending};`);
     this.#pending = 0;
   }
 
-  /** Runs `body` with nothing owed, for code on another path; what is owed here stays owed here. */
+  /** Runs `body` with no pending cost, for code on another path; the pending cost of this path is kept. */
   apart(body: () => void): void {
     const owed = this.#pending;
     this.#pending = 0;
@@ -92,21 +92,21 @@ export class Generator {
     this.#pending = owed;
   }
 
-  /** The outstanding cost of a path that leaves now, including `more`. */
+  /** Returns the pending cost of a path that leaves now, including `more`. */
   owed(more: readonly string[]): string {
     const terms = [...(this.#pending === 0 ? [] : [String(this.#pending)]), ...more.filter((each) => each !== '0')];
     return terms.length === 0 ? '' : `cost += ${terms.join(' + ')}; `;
   }
 
-  /** `if (condition) { fail }`. */
+  /** Emits `if (condition) { fail }`. */
   failIf(condition: string, target: Target, error: string, costs: readonly string[] = []): void {
     this.emit(`if (${condition}) { ${target.fail(error, costs)} }`);
   }
 }
 
 /**
- * A block that ends with `variable` set, either by its end or by a failure inside; all costs are written then. With
- * `size`, a variable for it, the size of a string that was built inside is known outside as well.
+ * Emits a block that sets `variable`, at its end or by a failure inside; all costs are written then. With `size`, the
+ * name of a variable, the size of a string built inside is also known outside.
  */
 export function block(generator: Generator, variable: string, body: (target: Target) => string, size?: string): void {
   const label = generator.name('L');
@@ -125,19 +125,19 @@ export function block(generator: Generator, variable: string, body: (target: Tar
   generator.emit('}');
 }
 
-/** A target that pays `costs` more on the way to `outer`: what an enclosing call costs although it is not made. */
+/** Returns a target that adds `costs` on the way to `outer`: the cost of an enclosing call that is not made. */
 export function surcharge(outer: Target, costs: readonly string[]): Target {
   return costs.length === 0 ? outer : { fail: (error, more) => outer.fail(error, [...more, ...costs]) };
 }
 
-/** Whether a plan may yield an error or an unknown. */
+/** `canFail` reports whether a plan may yield an error or an unknown. */
 export function canFail(plan: Plan): boolean {
   switch (plan.op) {
     case 'constant':
     case 'notFalse':
       return false;
     case 'equal':
-      // Kubernetes' own types cannot be compared with others.
+      // Comparing an opaque type of Kubernetes with another type is an error.
       return plan.left.op !== 'constant' || canFail(plan.right);
     case 'unequal':
       return canFail(plan.left) || canFail(plan.right);
@@ -159,7 +159,7 @@ export function canFail(plan: Plan): boolean {
 
 export const localName = (slot: number): string => `l${slot}`;
 
-/** Whether a value of the plan, when there is one, is a boolean. */
+/** `isBoolean` reports whether a value of the plan, if there is one, is a boolean. */
 export function isBoolean(plan: Plan): boolean {
   switch (plan.op) {
     case 'constant':
@@ -178,7 +178,7 @@ export function isBoolean(plan: Plan): boolean {
     case 'conditional':
       return isBoolean(plan.truthy) && isBoolean(plan.falsy);
     case 'fold':
-      // all and exists.
+      // The result of `all` and `exists` is a boolean.
       return isBoolean(plan.initial) && isBoolean(plan.step) && plan.result.op === 'local';
     default:
       return false;

@@ -1,4 +1,4 @@
-/** Operators and the commonest functions as JavaScript of their own, where the arguments are of the usual kind. */
+/** Inline JavaScript for operators and the most common functions, for arguments of the usual types. */
 import { sizeOf } from '../cost/size.ts';
 import { textPass } from '../library/estimate.ts';
 import type { CallPlan, Plan } from '../plan/plan.ts';
@@ -12,13 +12,16 @@ import { isInline } from './runtime.ts';
 const RELATIONS: Readonly<Record<string, string>> = { '_<_': '<', '_<=_': '<=', '_>_': '>', '_>=_': '>=' };
 const ARITHMETIC: Readonly<Record<string, string>> = { '_+_': '+', '_-_': '-', '_*_': '*' };
 
-/** Sets `result` where the arguments are of the usual kind and leaves it undefined elsewhere; false when it cannot. */
+/**
+ * Sets `result` if the arguments have the usual types, else leaves it undefined. Returns false if there is no inline
+ * form.
+ */
 export function inlineCall(g: Generator, plan: CallPlan, args: readonly string[], result: string): boolean {
   const [a, b] = args as [string, string];
   const [first, second] = plan.args as [Plan, Plan];
   const relation = RELATIONS[plan.name];
   if (relation !== undefined && args.length === 2) {
-    // NaN is unequal to itself; it has no order, and the helper says so.
+    // NaN is unequal to itself and has no order; the helper reports the error.
     return when(g, result, [isNumber(a, first), isNumber(b, second)], `${a} ${relation} ${b}`);
   }
   const operator = ARITHMETIC[plan.name];
@@ -73,7 +76,7 @@ function matchInline(g: Generator, pattern: Plan, text: string, plan: Plan, resu
   return when(g, result, [isText(text, plan)], `${g.constant(regex)}.test(${text})`);
 }
 
-/** Whether an object of JSON has a key; a constant one is read like a field. */
+/** Reports whether a JSON object has a key; a constant key is read like a field. */
 function containsKey(key: string, container: string, plan: Plan): string {
   const constant = plan.op === 'constant' ? plan.value : undefined;
   if (constant !== undefined && isInline(constant)) return `${container}[${JSON.stringify(constant)}] !== undefined`;
@@ -93,12 +96,12 @@ function isText(argument: string, plan: Plan): string {
 const soleId = (plan: CallPlan): string | undefined =>
   plan.overloads.length === 1 ? plan.overloads[0]?.id : undefined;
 
-/** The cost without an array for the arguments, where the function is a common one. */
+/** Computes the cost of a common function without allocating an array for the arguments. */
 export function inlineCost(g: Generator, plan: CallPlan, args: readonly string[], result: string): string | undefined {
   const [a, b] = args as [string, string];
   const [first, second] = plan.args as [Plan, Plan];
   if (soleId(plan) === 'add_string') {
-    // A string that is being built is not looked at: its size is the sum of its parts.
+    // A string under construction is not measured: its size is the sum of its parts.
     const size = g.name('z');
     g.emit(`const ${size} = ${textSize(g, a, first)} + ${textSize(g, b, second)};`);
     g.sizes.set(result, size);

@@ -58,9 +58,9 @@ export class Step {
   readonly key: Value;
   readonly offset: number;
   readonly strict: boolean;
-  /** The variable of the host that the step starts from, if it does. */
+  /** The host variable that the step starts from, if it is the first step. */
   readonly from: { readonly name: string; readonly offset: number } | undefined;
-  /** The error where an object of JSON does not have the key: the same each time, so it is made once. */
+  /** The error for a JSON object without the key. It is always the same, so it is created once. */
   readonly missing: CelError | undefined;
 
   constructor(key: Value, offset: number, strict: boolean, from: Step['from']) {
@@ -72,13 +72,13 @@ export class Step {
   }
 }
 
-/** Names that the inline path covers: with one of these, what it does not find in an object of JSON is not there. */
+/** `isInline` reports whether the inline path covers a key: if it finds nothing in a JSON object, the key is absent. */
 export const isInline = (key: Value): key is string => typeof key === 'string' && !(key in Object.prototype);
 
-/** Whether the host has put a value where a selection starts: 1 or 0, because without one the step is not charged. */
+/** Returns 1 if the host provides a value for the start of a selection, else 0: the step is then not charged. */
 const reached = (root: Result | undefined): number => (root === undefined || root instanceof NonValue ? 0 : 1);
 
-/** The error where it has not. */
+/** Returns the error for a start that the host does not provide. */
 function lost(root: Result | undefined, name: string, offset: number): NonValue {
   return root instanceof NonValue ? readAt(root, offset) : at(undeclared(name), offset);
 }
@@ -108,7 +108,7 @@ function index(operand: Result, key: Value, offset: number): Result {
   return at(selectIndex(operand as Value, key), offset);
 }
 
-/** A step of an optional chain: undefined ends it. */
+/** Evaluates a step of an optional chain: undefined ends the chain. */
 function find(operand: Result | undefined, step: Step, key: Value): Result | undefined {
   if (step.from !== undefined && reached(operand) === 0) return lost(operand, step.from.name, step.from.offset);
   const strictly = step.strict && !isContainer(operand as Value);
@@ -116,7 +116,7 @@ function find(operand: Result | undefined, step: Step, key: Value): Result | und
   return found instanceof NonValue ? at(found, step.offset) : found;
 }
 
-/** The keys a loop runs over when its range is no list; an error for what cannot be looped over. */
+/** Returns the keys of a loop whose range is not a list; an error if the range is not iterable. */
 function keys(range: Value, offset: number): readonly Value[] | NonValue {
   return isMap(range) ? mapKeys(range) : at(noSuchOverload('expected iterable type'), offset);
 }
@@ -130,7 +130,7 @@ function element(values: Value[], value: Value): CelError | undefined {
 
 const entry = (value: Value, name: string): Value | undefined | CelError => optionalElement(value, name);
 
-/** `==` when one side is a constant of this size. */
+/** Returns the cost of `==` if one operand is a constant of this size. */
 function constantCost(value: Result, size: number): number {
   if (size === 0) return 0;
   if (typeof value === 'string') {
@@ -140,7 +140,7 @@ function constantCost(value: Result, size: number): number {
   return typeof value === 'object' && value !== null ? -1 : 1;
 }
 
-/** An error to ask cost functions what a call costs whose argument has failed: they count it as 1, whatever it is. */
+/** A failed argument for cost functions, which count every error as size 1. */
 export const FAILED = new CelError('host', 'failed argument');
 
 export const RUNTIME = {

@@ -29,7 +29,7 @@ class Estimator {
   cost(node: Expr): Range {
     const reference = this.#checked.references.get(node.id);
     if (node.kind === 'select' && reference !== undefined) {
-      // A dotted name that is one variable or type.
+      // A dotted name may be a single variable or type.
       if (reference.kind === 'variable') this.#known.setPath(node, [reference.name]);
       return fixed(1);
     }
@@ -119,7 +119,7 @@ class Estimator {
     return plus(sum, cost ?? ZERO);
   }
 
-  /** Elements have the size and the path of what they are taken from. */
+  /** Elements have the size and path of their container. */
   #indexed(node: Call, id: string): Range | undefined {
     if (id !== 'index_list' && id !== 'index_map') return undefined;
     const container = node.args[0] as Expr;

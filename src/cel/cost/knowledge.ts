@@ -1,6 +1,6 @@
 /**
- * What is known of the parts of an expression while its cost is estimated: where their data comes from, how large it
- * may be, and what the variables of the loops around them hold. The walk of estimate.ts fills it in.
+ * The facts about the parts of an expression during cost estimation: the path of their data, its size, and the contents
+ * of loop variables. The walk in estimate.ts records them.
  */
 import type { Comprehension, Expr } from '../ast.ts';
 import type { Checked } from '../check/checked.ts';
@@ -11,8 +11,8 @@ import type { Value } from '../values.ts';
 import { fixed, union } from './ranges.ts';
 
 /**
- * The largest size of what is at a path, or undefined when nothing is known of it. A path starts with the name of a
- * variable; `@items`, `@values`, `@keys` and `@indices` stand for what a list or map holds.
+ * `SizeBounds` returns the maximum size of the value at a path, or undefined if it is unknown. A path starts with the
+ * name of a variable; `@items`, `@values`, `@keys` and `@indices` stand for the contents of a list or map.
  */
 export type SizeBounds = (path: readonly string[]) => number | undefined;
 
@@ -56,7 +56,7 @@ export class Knowledge {
     return this.#paths.get(node.id);
   }
 
-  /** As `size`, and everything possible where nothing is known. */
+  /** Like `size`, but returns the full range if the size is unknown. */
   sizeOf(node: Expr): Range {
     return this.size(node) ?? this.#unknown;
   }
@@ -112,7 +112,7 @@ export class Knowledge {
     };
   }
 
-  // ---- what the walk finds out -----------------------------------------------------------------------------------
+  // ---- facts recorded by the walk --------------------------------------------------------------------------------
 
   setPath(node: Expr, path: readonly string[]): void {
     this.#paths.set(node.id, path);
@@ -140,7 +140,7 @@ export class Knowledge {
     this.#entries.set(node.id, { container: a.container, key: union(a.key, b.key), value: union(a.value, b.value) });
   }
 
-  // ---- variables of loops ----------------------------------------------------------------------------------------
+  // ---- loop variables --------------------------------------------------------------------------------------------
 
   local(name: string): LocalVariable | undefined {
     return this.#locals.get(name)?.at(-1);
@@ -164,7 +164,7 @@ export class Knowledge {
     });
   }
 
-  /** Answers the names, to be left again. */
+  /** Returns the names of the entered variables, for `leave`. */
   enterVariables(node: Comprehension): readonly string[] {
     const entries = this.entrySizes(node.range);
     const kind = entries?.container ?? this.type(node.range).kind;
@@ -179,7 +179,7 @@ export class Knowledge {
       this.#enter(node.variable, kind === 'list' ? values : keys);
       return [node.variable];
     }
-    // cel-go appends to one path twice, and where there is room the second name takes the place of the first.
+    // cel-go appends to the same slice twice; if it has spare capacity, the second name overwrites the first.
     const shared = path.length > 2 && !Number.isInteger(Math.log2(path.length));
     this.#enter(node.variable, shared ? { ...keys, path: values.path } : keys);
     this.#enter(node.variable2, values);

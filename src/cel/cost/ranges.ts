@@ -17,7 +17,7 @@ export const times = (left: Range, right: Range): Range => ({
   max: stop(left.max * right.max),
 });
 
-/** Each bound times a factor, rounded up. */
+/** `scaled` multiplies each bound by a factor and rounds up. */
 export const scaled = (range: Range, factor: number): Range => ({
   min: stop(Math.ceil(range.min * factor)),
   max: stop(Math.ceil(range.max * factor)),

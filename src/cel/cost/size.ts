@@ -10,7 +10,7 @@ export const LIST_CREATE = 10;
 export const MAP_CREATE = 30;
 export const STRUCT_CREATE = 40;
 
-/** The size of what has one (string, bytes, list, map, a sized opaque); 1 for everything else, errors too. */
+/** `sizeOf` returns the size of a string, bytes, list, map or sized opaque; 1 for everything else, including errors. */
 export function sizeOf(value: Result): number {
   if (typeof value === 'string') return codePoints(value);
   if (typeof value !== 'object' || value === null) return 1;
@@ -21,19 +21,19 @@ export function sizeOf(value: Result): number {
   return isMap(value) ? mapSize(value) : 1;
 }
 
-/** As sizeOf, but through an optional to its value: what cel-go itself (not Kubernetes' libraries) counts. */
+/** Like `sizeOf`, but unwraps an optional: cel-go counts this way, the Kubernetes libraries do not. */
 export function sizeThroughOptional(value: Result): number {
   let inner = value;
   while (inner instanceof Optional && inner.value !== undefined) inner = inner.value;
   return sizeOf(inner);
 }
 
-/** One pass over a string of this size, rounded up: ceil(size × 0.1 × factor). */
+/** `traversal` returns the cost of one pass over a string of this size, rounded up: ceil(size × 0.1 × factor). */
 export function traversal(size: number, factor = 1): number {
   return Math.ceil(size * factor * STRING_TRAVERSAL);
 }
 
-/** Cost of walking a value as a tree of data: what `sum`, `max`, `indexOf` … pay. */
+/** `traversalCost` returns the cost of walking a value as a tree; `sum`, `max`, `indexOf` and others charge it. */
 export function traversalCost(value: Result): number {
   if (typeof value === 'string') return Math.floor(utf8Length(value) * STRING_TRAVERSAL);
   if (value instanceof Uint8Array) return Math.floor(value.length * STRING_TRAVERSAL);

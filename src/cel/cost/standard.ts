@@ -1,4 +1,4 @@
-/** Estimates of the standard functions, by overload; everything else costs 1. */
+/** Cost estimates of the standard functions, by overload; all others cost 1. */
 import type { CallEstimate, EstimateNode, Range } from '../declarations.ts';
 import { sameType, type Type } from '../types.ts';
 import { fixed, plus, scaled, times } from './ranges.ts';
@@ -39,7 +39,7 @@ const COMPARED = /^(less|greater)(_equals)?_(string|bytes)$/;
 
 const traversed = (node: EstimateNode): Range => scaled(node.size, STRING_TRAVERSAL);
 
-/** Comparing stops at the end of the shorter of the two. */
+/** A comparison stops at the end of the shorter operand. */
 function compared(left: EstimateNode, right: EstimateNode): Range {
   const max = Math.min(left.size.max, right.size.max);
   return scaled({ min: max > 0 ? 1 : 0, max }, STRING_TRAVERSAL);
@@ -47,7 +47,7 @@ function compared(left: EstimateNode, right: EstimateNode): Range {
 
 const MAX_FORMAT_SIZE = 64;
 
-/** Kubernetes' own types are compared at a fixed cost. */
+/** The opaque types of Kubernetes are compared at a fixed cost. */
 function equalityOf(left: EstimateNode, right: EstimateNode): Range | undefined {
   if (!sameType(left.type, right.type)) return undefined;
   const name = nameOf(left.type);

@@ -1,9 +1,9 @@
 /**
- * Doubles as decimal text, correctly rounded from their exact value with ties to even, as Go's strconv does it.
- * JavaScript's toFixed rounds ties up, stops at 100 digits and turns to exponents at 1e21.
+ * Formats doubles as decimal text, correctly rounded from their exact value with ties to even, like Go's strconv.
+ * JavaScript's toFixed rounds ties up, stops at 100 digits and switches to exponents at 1e21.
  */
 
-/** strconv.FormatFloat(value, 'f', digits, 64) of a finite number. */
+/** `fixedDecimal` is strconv.FormatFloat(value, 'f', digits, 64) for a finite number. */
 export function fixedDecimal(value: number, digits: number): string {
   const { negative, mantissa, exponent } = parts(value);
   const scaled = mantissa * 10n ** BigInt(digits);
@@ -13,7 +13,7 @@ export function fixedDecimal(value: number, digits: number): string {
   return `${negative ? '-' : ''}${whole}${digits > 0 ? `.${text.slice(text.length - digits)}` : ''}`;
 }
 
-/** Sign, digits and power of ten of `value` rounded to `digits` after the point: 1234.5, 2 → 1.23 and 3. */
+/** Returns sign, digits and exponent of `value` rounded to `digits` decimal places: 1234.5, 2 → 1.23 and 3. */
 export function scientificDecimal(value: number, digits: number): { mantissa: string; exponent: number } {
   if (value === 0) {
     return {
@@ -35,7 +35,7 @@ export function scientificDecimal(value: number, digits: number): { mantissa: st
   return { mantissa: `${negative ? '-' : ''}${text.charAt(0)}${fraction}`, exponent: power };
 }
 
-/** `value` × 10^shift, rounded, as digits. */
+/** Returns the digits of `value` × 10^shift, rounded. */
 function roundedAt(mantissa: bigint, exponent: number, shift: number): string {
   let numerator = mantissa;
   let denominator = 1n;
@@ -59,7 +59,7 @@ function shiftRightToEven(value: bigint, bits: bigint): bigint {
 
 const buffer = new DataView(new ArrayBuffer(8));
 
-/** |value| = mantissa × 2^exponent, exactly. */
+/** Splits a number exactly: |value| = mantissa × 2^exponent. */
 function parts(value: number): { negative: boolean; mantissa: bigint; exponent: number } {
   buffer.setFloat64(0, value);
   const bits = buffer.getBigUint64(0);

@@ -1,6 +1,4 @@
-/**
- * Arithmetic on ranges of sizes and costs, as cel-go does it on uint64: it sticks at UNBOUNDED instead of overflowing.
- */
+/** Arithmetic on ranges of sizes and costs, like that of cel-go on uint64: it saturates at UNBOUNDED. */
 import { sizeOf, traversal } from '../cost/size.ts';
 import {
   type CallEstimate,
@@ -16,7 +14,7 @@ export const range = (min: number, max: number): Range => ({ min, max });
 export const UNKNOWN_SIZE: Range = range(0, UNBOUNDED);
 export const ONE: Range = fixed(1);
 
-/** Every call of the function costs one. */
+/** `nominal` estimates a cost of 1 for every call. */
 export const nominal: StaticCost = () => ({ cost: ONE });
 
 export const saturate = (value: number): number => (value >= UNBOUNDED ? UNBOUNDED : value);
@@ -36,7 +34,7 @@ export const multiply = (left: Range, right: Range): Range => ({
   max: saturate(left.max * right.max),
 });
 
-/** Rounded up to a whole number. */
+/** `scale` multiplies each bound by a factor and rounds up. */
 export const scale = (of: Range, factor: number): Range => ({
   min: saturate(Math.ceil(of.min * factor)),
   max: saturate(Math.ceil(of.max * factor)),
@@ -44,7 +42,7 @@ export const scale = (of: Range, factor: number): Range => ({
 
 export const sizeOfNode = (node: EstimateNode | undefined): Range => node?.size ?? UNKNOWN_SIZE;
 
-/** A literal int that is not negative, 0 for a negative one, `otherwise` for everything else. */
+/** `literalCount` returns a literal int, 0 if it is negative, and `otherwise` for every other node. */
 export function literalCount(node: EstimateNode | undefined, otherwise: number): number {
   const literal = node?.literal;
   if (typeof literal === 'bigint') return literal < 0n ? 0 : Number(literal);
@@ -52,14 +50,14 @@ export function literalCount(node: EstimateNode | undefined, otherwise: number):
   return otherwise;
 }
 
-/** `left - right` as uint64: what would be negative wraps round to a number near the top. */
+/** `subtractUnsigned` computes `left - right` as uint64: a negative difference wraps around. */
 export const subtractUnsigned = (left: number, right: number): number =>
   left < right ? UNBOUNDED - (right - left) : left - right;
 
 export const estimate = (cost: Range, resultSize?: Range): CallEstimate =>
   resultSize === undefined ? { cost } : { cost, resultSize };
 
-/** Costs of a function that reads its one argument, a string, from end to end. */
+/** The costs of a function that reads its only argument, a string, once. */
 export const textPass: { readonly cost: RuntimeCost; readonly estimate: StaticCost } = {
   cost: ([text]) => traversal(sizeOf(text ?? null)),
   estimate: (_target, [text]) => estimate(scale(sizeOfNode(text), 0.1)),

@@ -1,6 +1,6 @@
 /**
- * The template language of `format`: text with clauses (`%s`, `%d`, `%.3f`, `%%`), shared by the two ways cel-go has
- * of filling them in, and the check of literal templates against the types of their arguments.
+ * The template language of `format`: text with clauses (`%s`, `%d`, `%.3f`, `%%`). Both implementations of cel-go share
+ * it, and so does the validation of literal templates against the types of their arguments.
  */
 import type { Call, Expr } from '../ast.ts';
 import type { CallValidator } from '../declarations.ts';
@@ -12,11 +12,11 @@ export type Verb = 's' | 'd' | 'f' | 'e' | 'b' | 'x' | 'X' | 'o';
 
 export interface Clause {
   readonly verb: Verb;
-  /** Undefined when none was written. */
+  /** The precision; undefined if it was not specified. */
   readonly precision: number | undefined;
 }
 
-/** Fills in one clause, or says why it cannot. */
+/** Formats one value for a clause, or returns an error. */
 type ClauseFormatter = (value: Value, clause: Clause) => string | CelError;
 
 export interface TemplateLimits {
@@ -29,10 +29,10 @@ const failure = (message: string): CelError => new CelError('invalid_argument', 
 
 export const formattingFailure = (message: string): CelError => failure(`error during formatting: ${message}`);
 
-/** Text, clauses and what is wrong with the template at the place where reading stopped. */
+/** Text, a clause, or the syntax error that ended parsing. */
 type Piece = string | Clause | CelError;
 
-/** `template` with its clauses filled in from `args`, in order; more arguments than clauses are let be. */
+/** `fillIn` formats `template` with `args`, in order; surplus arguments are ignored. */
 export function fillIn(
   template: string,
   args: readonly Value[],
@@ -46,7 +46,7 @@ export function fillIn(
       filled += piece;
       continue;
     }
-    // Go looks for the argument before it reads the clause.
+    // Go checks for the argument before it parses the clause.
     const argument = args[next];
     if (argument === undefined) return failure(`index ${next} out of range`);
     if (piece instanceof CelError) return piece;
@@ -109,7 +109,7 @@ function clauseAt(template: string, start: number, limits: TemplateLimits): { pi
   return { piece: { verb: verb as Verb, precision }, end: at + 1 };
 }
 
-/** The types that `%s` takes: what has a text of its own, and lists and maps of such. */
+/** The types that `%s` accepts: types with a text form, and lists and maps of those. */
 const TEXT_KINDS: readonly TypeKind[] = [
   'list',
   'map',
@@ -127,7 +127,7 @@ const TEXT_KINDS: readonly TypeKind[] = [
 
 export interface ClauseRule {
   readonly kinds: readonly TypeKind[];
-  /** The type that was given comes after it. */
+  /** The error text; the actual type is appended. */
   readonly complaint: string;
 }
 
@@ -137,7 +137,7 @@ export const STRING_RULE: ClauseRule = {
     'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ',
 };
 
-/** Checks `"literal".format([…])` before it runs: the clauses, the number of arguments, and their types. */
+/** `templateValidator` checks `"literal".format([…])` at compile time: clauses, number and types of arguments. */
 export function templateValidator(rules: Readonly<Record<Verb, ClauseRule>>, limits = DEFAULT_LIMITS): CallValidator {
   return {
     function: 'format',
@@ -182,7 +182,7 @@ function checkTemplate(
 
 const fits = (type: Type, rule: ClauseRule): boolean => type.kind === 'dyn' || rule.kinds.includes(type.kind);
 
-/** The first node in a value for `%s` that has no text: the value itself or something in a literal list or map. */
+/** Returns the first node without a text form: the argument of `%s` itself, or a part of a literal list or map. */
 function withoutText(node: Expr, typeOf: (node: Expr) => Type): Expr | undefined {
   if (!fits(typeOf(node), STRING_RULE)) return node;
   const inner =

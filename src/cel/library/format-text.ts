@@ -1,4 +1,4 @@
-/** `format` in one of the styles cel-go has written values in: what the styles share, around what each says itself. */
+/** The parts of `format` that both implementations of cel-go share; a style supplies the parts that differ. */
 import type { CallValidator } from '../declarations.ts';
 import { mapEntries } from '../map.ts';
 import { compareText } from '../text.ts';
@@ -18,10 +18,10 @@ import { binary, hexadecimal, octal } from './integer-text.ts';
 export const DEFAULT_PRECISION = 6;
 
 interface FormatStyle {
-  /** What each clause takes; %s takes the same everywhere, %X what %x does. */
+  /** The types that each clause accepts. %s accepts the same types in every style, and %X the types of %x. */
   readonly rules: Readonly<Record<Exclude<Verb, 's' | 'X'>, ClauseRule>>;
   readonly limits?: TemplateLimits;
-  /** The texts for %s, %d, %f and %e: undefined for a value that the clause does not take. */
+  /** The text functions for %s, %d, %f and %e return undefined for a type that the clause does not accept. */
   text(value: Value): string | CelError | undefined;
   decimal(value: Value): string | undefined;
   fixedPoint(value: Value, precision: number): string | undefined;
@@ -64,7 +64,7 @@ function clauseText(style: FormatStyle, value: Value, verb: Verb, precision: num
   }
 }
 
-/** How a style writes what stands in a list or map. */
+/** Formats an element of a list or map in the given style. */
 type ElementText = (value: Value) => string | CelError;
 
 export function listText(list: readonly Value[], elementText: ElementText): string | CelError {
@@ -77,7 +77,7 @@ export function listText(list: readonly Value[], elementText: ElementText): stri
   return `[${texts.join(', ')}]`;
 }
 
-/** Entries are in the order of the texts of their keys. */
+/** `mapText` formats a map with entries sorted by the text of their keys. */
 export function mapText(map: JsonMap | CelMap, separator: string, elementText: ElementText): string | CelError {
   const texts: { key: string; value: string }[] = [];
   for (const entry of mapEntries(map)) {

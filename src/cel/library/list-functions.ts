@@ -1,4 +1,4 @@
-/** The functions of cel-go's lists extension on values, and the macro that goes with them. */
+/** The functions of cel-go's lists extension on values, and its macro. */
 import type { Expr } from '../ast.ts';
 import { compare, equal } from '../compare.ts';
 import type { Macro, MacroBuilder } from '../declarations.ts';
@@ -18,7 +18,7 @@ import {
 type List = readonly Value[];
 type Int = number | bigint;
 
-/** The types whose values have an order, with the names they have in overload ids. */
+/** The types with an order, and their names in overload ids. */
 export const COMPARABLE: readonly { readonly name: string; readonly runtimeName: string; readonly type: Type }[] = [
   { name: 'int', runtimeName: 'int', type: INT },
   { name: 'uint', runtimeName: 'uint', type: UINT },
@@ -51,7 +51,10 @@ export function slice(list: List, start: Int, end: Int): List | CelError {
   return list.slice(Number(start), Number(end));
 }
 
-/** Takes the lists inside `list` apart, `depth` levels down. Called with anything: cel-go does not guard it. */
+/**
+ * `flatten` flattens nested lists, `depth` levels deep. cel-go does not check the argument types, so it accepts any
+ * value.
+ */
 export function flatten(list: Value, depth: Value): List | CelError {
   if (!Array.isArray(list) || (typeof depth !== 'number' && typeof depth !== 'bigint'))
     return noSuchOverload('flatten');
@@ -63,7 +66,7 @@ export function distinct(list: List): List {
   const unique: Value[] = [];
   const seen = new Set<Value>();
   for (const element of list) {
-    // Strings are equal to nothing but themselves: no need to look at each of the others.
+    // A string equals only itself, so a set replaces the pairwise comparison.
     if (typeof element === 'string') {
       if (!seen.has(element)) unique.push(element);
       seen.add(element);
@@ -73,8 +76,8 @@ export function distinct(list: List): List {
 }
 
 /**
- * `list` in the order of `keys`, which must be of one type that has an order. Called with anything: cel-go leaves
- * the looking to the function.
+ * `sortByKeys` returns `list` in the order of `keys`, which must have one ordered type. cel-go does not check the
+ * argument types, so it accepts any value.
  */
 export function sortByKeys(list: Value, keys: Value): List | CelError {
   if (!Array.isArray(list) || !Array.isArray(keys)) return noSuchOverload('sort');
@@ -92,7 +95,7 @@ export function sortByKeys(list: Value, keys: Value): List | CelError {
   }
   const less = (left: number, right: number): boolean => {
     const order = compare(keys[left] as Value, keys[right] as Value);
-    // NaN has no order; it then stays where it is.
+    // NaN has no order, so it keeps its position.
     return !(order instanceof CelError) && order < 0;
   };
   const order = keys.map((_, index) => index);
@@ -101,7 +104,7 @@ export function sortByKeys(list: Value, keys: Value): List | CelError {
   return order.map((index) => list[index] as Value);
 }
 
-/** Up to this length Go sorts by insertion; where NaN makes an order impossible the way of sorting shows. */
+/** Go uses insertion sort up to this length; with NaN, the result depends on the algorithm. */
 const INSERTION_LENGTH = 12;
 
 function insertionSort(order: number[], less: (left: number, right: number) => boolean): void {
@@ -118,9 +121,7 @@ function insertionSort(order: number[], less: (left: number, right: number) => b
 
 const SORTED_INPUT = '@__sortBy_input__';
 
-/**
- * `list.sortBy(e, key)`: the list is bound to a name, its keys are mapped, and a function sorts the one by the other.
- */
+/** `list.sortBy(e, key)` binds the list to a name, maps its keys, and calls a function that sorts one by the other. */
 export const sortBy: Macro = {
   name: 'sortBy',
   member: true,

@@ -1,11 +1,11 @@
 /**
- * The base of the values that Kubernetes' libraries add. Compared with a value of another type Kubernetes answers
- * "no such overload", not false; cel-go then makes `==` that error and `!=` true.
+ * The base class of the opaque values of the Kubernetes libraries. For an operand of another type, Kubernetes returns
+ * "no such overload" instead of false; cel-go then makes `==` that error and `!=` true.
  */
 import { type CelError, OpaqueValue, type Value } from '../values.ts';
 
 export abstract class ComparedValue extends OpaqueValue {
-  /** The answer of `this == other`. */
+  /** Returns the result of `this == other`. */
   abstract override equalsOrError(other: Value): boolean | CelError;
 
   override equals(other: Value): boolean {

@@ -1,4 +1,4 @@
-/** Lists looked at as sets: cel-go's sets extension, the same in both environments. */
+/** cel-go's sets extension, which treats lists as sets; it is the same in both environments. */
 import { equal } from '../compare.ts';
 import { sizeOf } from '../cost/size.ts';
 import { fn, type Library, overload, type RuntimeCost, type StaticCost } from '../declarations.ts';
@@ -10,7 +10,7 @@ type List = readonly Value[];
 
 const LIST = list(parameter('T'));
 
-/** Each element of one is compared with each of the other, `passes` times over. */
+/** Each element of one list is compared with each element of the other, `passes` times. */
 export const setCosts = (passes: number): { soleCost: RuntimeCost; estimate: StaticCost } => ({
   soleCost: ([left, right]) => 1 + Math.floor(sizeOf(left ?? null) * sizeOf(right ?? null) * passes),
   estimate: (_target, [left, right]) =>

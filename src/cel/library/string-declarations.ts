@@ -1,6 +1,4 @@
-/**
- * cel-go's strings extension as it is declared, with what differs between its versions and the hosts' costs left open.
- */
+/** The declarations of cel-go's strings extension, parametrized by version and by the costs of the host. */
 import { fn, type Library, member, type Overload, overload, type StaticCost } from '../declarations.ts';
 import { DYN, INT, list, STRING } from '../types.ts';
 import type { Value } from '../values.ts';
@@ -33,18 +31,18 @@ interface StringsVersion {
   readonly emptySearch: EmptySearch;
   readonly costs: {
     readonly charAt: Costs;
-    /** Of indexOf and lastIndexOf. */
+    /** The costs of indexOf and lastIndexOf. */
     readonly search: Costs;
-    /** Of lowerAscii and upperAscii. */
+    /** The costs of lowerAscii and upperAscii. */
     readonly letterCase: Costs;
-    /** Left out where the version has no `reverse`. */
+    /** The costs of `reverse`; absent if the version does not have it. */
     readonly reverse?: Costs;
     readonly trim: Costs;
     readonly replace: Costs;
     readonly split: Costs;
     readonly substring: Costs;
     readonly join: Costs;
-    /** The estimates of these two are the same everywhere. */
+    /** The costs of format; its estimate is the same in all versions. */
     readonly format: Omit<Costs, 'estimate'>;
     readonly quote: Omit<Costs, 'estimate'>;
   };
@@ -135,7 +133,7 @@ export function stringsLibrary({ format, emptySearch, costs }: StringsVersion): 
 
 const formatEstimate: StaticCost = (target) => estimate(scale(sizeOfNode(target), 0.1));
 
-/** At most every character is escaped, and the two quotes are always there. */
+/** In the worst case every character is escaped; the two quotes are always added. */
 const quoteEstimate: StaticCost = (_target, [text]) => {
   const size = sizeOfNode(text);
   return estimate(scale(size, 0.1), add(range(size.min, size.max * 2), range(2, 2)));

@@ -5,13 +5,13 @@ import { SHORT_ESCAPES } from './go-text.ts';
 
 type Int = number | bigint;
 
-/** No result is longer, in UTF-16 units: JavaScript would throw near 2^29, and nothing of that size fits an object. */
+/** The maximum length of a result in UTF-16 units: JavaScript would throw near 2^29, and no object is that large. */
 const MAX_TEXT = 2 ** 27;
 
 const outOfRange = (index: Int): CelError => new CelError('index_out_of_bounds', `index out of range: ${index}`);
 const tooLong = (): CelError => new CelError('invalid_argument', 'the resulting string is too long');
 
-/** The code point at `index`, or "" just past the end. */
+/** `charAt` returns the code point at `index`, or "" just past the end. */
 export function charAt(text: string, index: Int): string | CelError {
   const start = unitIndex(text, Number(index));
   if (start === undefined) return outOfRange(index);
@@ -19,8 +19,8 @@ export function charAt(text: string, index: Int): string | CelError {
 }
 
 /**
- * Where an empty string is found: up to cel-go 0.26 (Kubernetes) at the offset, whatever it is; later at the offset
- * within the text, and a negative offset is an error.
+ * The position where an empty string is found: up to cel-go 0.26 (Kubernetes) the offset itself; later versions require
+ * the offset to be within the text, and a negative offset is an error.
  */
 export type EmptySearch = 'at-offset' | 'within-text';
 
@@ -61,8 +61,8 @@ export function upperAscii(text: string): string {
 }
 
 /**
- * As Go's strings.Replace: the first `limit` from the left, all when it is negative; "" is found around every
- * character.
+ * `replace` is Go's strings.Replace: it replaces the first `limit` matches, or all if `limit` is negative; "" matches
+ * around every character.
  */
 export function replace(text: string, old: string, by: string, limit: Int): string | CelError {
   if (limit === 0 || old === by) return text;
@@ -82,7 +82,7 @@ function replaceEmpty(characters: readonly string[], by: string, limit: Int): st
   return head.join('') + (count > characters.length ? by : characters.slice(count).join(''));
 }
 
-/** As Go's strings.SplitN: at most `limit` parts, all when it is negative; "" splits between characters. */
+/** `split` is Go's strings.SplitN: at most `limit` parts, all if `limit` is negative; "" splits between characters. */
 export function split(text: string, separator: string, limit: Int): readonly string[] {
   if (limit === 0) return [];
   const parts = separator === '' ? [...text] : text.split(separator);
@@ -117,7 +117,7 @@ export function reverse(text: string): string {
   return hasSurrogates(text) ? [...text].reverse().join('') : text.split('').reverse().join('');
 }
 
-/** The text as a CEL literal in double quotes; what CEL has no escape for stays as it is. */
+/** `quoteLiteral` returns the text as a CEL literal in double quotes; characters without an escape in CEL are kept. */
 export function quoteLiteral(text: string): string {
   const escaped = text.toWellFormed().replace(/[\p{Cc}\\"]/gu, (character) => SHORT_ESCAPES[character] ?? character);
   return `"${escaped}"`;

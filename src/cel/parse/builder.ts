@@ -1,4 +1,4 @@
-/** Makes nodes with fresh ids, for the parser at places it names and for macros at the place of their call. */
+/** Creates nodes with new ids: for the parser at given positions, for macros at the position of their call. */
 import type {
   Call,
   Expr,
@@ -14,7 +14,7 @@ import type {
 import type { MacroBuilder } from '../declarations.ts';
 import type { Value } from '../values.ts';
 
-/** Cannot be written as an identifier, so that no expression can reach it. */
+/** The name is not a valid identifier, so no expression can refer to it. */
 export const ACCUMULATOR = '@result';
 
 export class Builder {
@@ -62,7 +62,7 @@ export class Builder {
     return { kind: 'struct', id: ++this.#id, offset, start, end, typeName, fields };
   }
 
-  /** Runs a macro with a builder whose nodes stand at `call`. */
+  /** Runs a macro with a builder whose nodes have the position of `call`. */
   at<T>(call: Call, expand: (builder: MacroBuilder) => T): T {
     const { offset, start, end } = call;
     const builder: MacroBuilder = {

@@ -4,7 +4,7 @@ import type { Expr } from '../ast.ts';
 export class Heights {
   readonly #known = new Map<Expr, number>();
 
-  /** Notes and answers the height of `node`: that of the highest of its `parts`, and `own` more. */
+  /** Records and returns the height of `node`: that of the highest of its `parts`, plus `own`. */
   add(node: Expr, parts: Expr, own: number): number {
     const height = this.#highest(parts) + own;
     if (height > 0) this.#known.set(node, height);

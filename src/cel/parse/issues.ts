@@ -1,9 +1,12 @@
-/** The syntax errors of one source: each said once, and not without end. */
+/** The syntax errors of one source, without duplicates and limited in number. */
 import type { Issue, IssueCode, Source } from '../source.ts';
 
 const MAX_ISSUES = 100;
 
-/** Thrown to give up: too deep or too many errors. The reason is already among the issues. */
+/**
+ * Thrown to stop parsing: the nesting is too deep, or there are too many errors. The reason is already among the
+ * issues.
+ */
 export const STOP = Symbol('stop');
 
 export class SyntaxIssues {

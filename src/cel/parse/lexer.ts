@@ -1,4 +1,7 @@
-/** Source text → tokens, one at a time. What is no token is reported and skipped, so that parsing can go on. */
+/**
+ * Splits source text into tokens, one at a time. Invalid characters are reported and skipped, so that parsing can
+ * continue.
+ */
 import type { Source } from '../source.ts';
 
 export type TokenKind =
@@ -63,12 +66,12 @@ const STRING = new RegExp(
   'y',
 );
 
-/** Stands before the first token until `next` is called. */
+/** A lexer is positioned before the first token until `next` is called. */
 export class Lexer {
   kind: TokenKind = 'end';
   start = 0;
   end = 0;
-  /** End of the token before this one. */
+  /** The end of the previous token. */
   previousEnd = 0;
 
   readonly #text: string;
@@ -101,7 +104,7 @@ export class Lexer {
     }
   }
 
-  /** Whether a number follows the current token: distinguishes the literal `-1` from the call `-x`. */
+  /** Reports whether a number follows the current token: this distinguishes the literal `-1` from the call `-x`. */
   numberFollows(): boolean {
     const at = this.#match(BLANK, this.end) ?? this.end;
     return this.#match(NUMBER, at) !== undefined;
@@ -135,7 +138,7 @@ export class Lexer {
     return one as TokenKind;
   }
 
-  /** A string with a prefix: r, b or br, in either case. */
+  /** Reads a string with a prefix: r, b or br, in either case. */
   #quoted(start: number, code: number): TokenKind | undefined {
     const lower = code | 0x20;
     if (lower === 0x62) {
@@ -169,7 +172,7 @@ export class Lexer {
     return kind;
   }
 
-  /** Steps over what is no token: to the end of the line for an open quote, else one code point. */
+  /** Skips invalid text: to the end of the line after an unterminated quote, else one code point. */
   #skip(): void {
     const text = this.#text;
     const code = text.charCodeAt(this.start);

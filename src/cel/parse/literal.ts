@@ -1,4 +1,4 @@
-/** The text of a literal → its value, or why it has none. */
+/** Converts the text of a literal to its value, or to an error. */
 
 import { double, INT_MAX, INT_MIN, int, UINT_MAX, uint, type Value } from '../values.ts';
 import type { TokenKind } from './lexer.ts';
@@ -10,7 +10,7 @@ export class LiteralError {
   }
 }
 
-/** undefined for a token that is no literal. */
+/** `literalValue` returns undefined for a token that is not a literal. */
 export function literalValue(kind: TokenKind, text: string, negative: boolean): Value | LiteralError | undefined {
   switch (kind) {
     case 'int':
@@ -70,7 +70,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** `text` with its quotes and prefix `r`; the lexer has made sure that the quotes match and escapes are whole. */
+/** Decodes `text` with its quotes and prefix `r`; the lexer guarantees matching quotes and complete escapes. */
 function stringLiteral(text: string): string | LiteralError {
   const { body, raw } = unquote(text);
   if (raw || !body.includes('\\')) return body;
@@ -89,7 +89,7 @@ function stringLiteral(text: string): string | LiteralError {
   return result;
 }
 
-/** As stringLiteral; octal and hex escapes are bytes, \u and \U are not allowed. */
+/** Like `stringLiteral`; octal and hex escapes are bytes, \u and \U are invalid. */
 function bytesLiteral(text: string): Uint8Array | LiteralError {
   const { body, raw } = unquote(text);
   if (raw || !body.includes('\\')) return encode(body);

@@ -1,4 +1,4 @@
-/** The macros of the language: has, the loops with one and two variables, those of optionals, and cel.bind. */
+/** The macros of the language: has, loops with one and two variables, macros for optionals, and cel.bind. */
 import type { Call, Expr } from '../ast.ts';
 import type { Macro, MacroBuilder } from '../declarations.ts';
 import type { Builder } from './builder.ts';
@@ -22,7 +22,7 @@ const has: Macro = {
   },
 };
 
-/** The loop variables that the first `count` arguments name, or undefined after reporting what is wrong with them. */
+/** Returns the loop variables named by the first `count` arguments, or undefined after reporting an error. */
 function loopVariables(builder: MacroBuilder, args: readonly Expr[], count: number): string[] | undefined {
   const names: string[] = [];
   for (const argument of args.slice(0, count)) {
@@ -50,7 +50,7 @@ interface Fold {
   readonly result: Expr;
 }
 
-/** A loop macro with `count` variables; `fold` gets the arguments after them. */
+/** Returns a loop macro with `count` variables; `fold` gets the remaining arguments. */
 function loop(
   count: number,
   fold: (builder: MacroBuilder, rest: readonly Expr[], args: readonly Expr[]) => Fold,
@@ -93,7 +93,7 @@ const existsOne = (builder: MacroBuilder, [predicate]: readonly Expr[]): Fold =>
   result: builder.call('_==_', accumulator(builder), builder.literal(1)),
 });
 
-/** accumulator = filter ? step : accumulator */
+/** Builds `accumulator = filter ? step : accumulator`. */
 const filtered = (builder: MacroBuilder, filter: Expr | undefined, step: Expr): Expr =>
   filter === undefined ? step : builder.call('_?_:_', filter, step, accumulator(builder));
 
@@ -149,7 +149,7 @@ export const TWO_VARIABLE_MACROS: readonly Macro[] = [
   member('transformMapEntry', 4, loop(2, toMapEntry)),
 ];
 
-/** A variable bound by a fold over nothing: its value is computed when the body first asks for it. */
+/** Binds a variable with a fold over an empty list: its value is computed on first use in the body. */
 function bind(builder: MacroBuilder, name: string, value: Expr, body: Expr): Expr {
   return builder.comprehension({
     range: builder.list(),
@@ -200,7 +200,7 @@ export const BIND_MACROS: readonly Macro[] = [
 
 const isCel = (target: Expr | undefined): boolean => target?.kind === 'identifier' && target.name === 'cel';
 
-/** A number that a macro takes as an argument. */
+/** Returns the value of a literal int argument. */
 const literalInt = (node: Expr | undefined): number | undefined =>
   node?.kind === 'literal' && typeof node.value === 'number' ? node.value : undefined;
 
@@ -212,7 +212,10 @@ const blockName = (prefix: string, count: number): Macro['expand'] => {
   };
 };
 
-/** `cel.block([a, b], body)`: sub-expressions that the body and later ones name with `cel.index(n)`. */
+/**
+ * The macro `cel.block([a, b], body)` defines sub-expressions that the body and later ones reference with
+ * `cel.index(n)`.
+ */
 export const BLOCK_MACROS: readonly Macro[] = [
   member('index', 1, blockName('index', 1)),
   member('iterVar', 2, blockName('it', 2)),
@@ -233,7 +236,7 @@ export function macroTable(macros: readonly Macro[]): ReadonlyMap<string, readon
   return table;
 }
 
-/** What a call stands for: what its macro makes of it, or the call itself. */
+/** `expandMacro` returns the expansion of a macro call, or the call itself. */
 export function expandMacro(call: Call, macros: ReadonlyMap<string, readonly Macro[]>, builder: Builder): Expr {
   for (const macro of macros.get(call.function) ?? []) {
     if (macro.member !== (call.target !== undefined)) continue;

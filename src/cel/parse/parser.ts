@@ -1,6 +1,6 @@
 /**
- * Tokens → syntax tree, by recursive descent along the grammar of CEL. Macros are expanded on the way.
- * A syntax error is reported and stepped over, so that one run finds several.
+ * A recursive descent parser for the grammar of CEL, which also expands macros. It reports a syntax error and
+ * continues, so that one run finds several.
  */
 import type { Expr, MapEntry, StructField } from '../ast.ts';
 import type { Macro } from '../declarations.ts';
@@ -15,19 +15,19 @@ import { Tokens } from './tokens.ts';
 
 export interface ParseOptions {
   readonly macros: ReadonlyMap<string, readonly Macro[]>;
-  /** `.?`, `[?`, `{?k: v}`; on unless false. */
+  /** Whether `.?`, `[?` and `{?k: v}` are accepted; true by default. */
   readonly optionalSyntax?: boolean;
-  /** Fields in backticks; Kubernetes does not turn them on. */
+  /** Whether field names in backticks are accepted; Kubernetes does not enable them. */
   readonly escapedFields?: boolean;
-  /** In code points; 100,000 as in cel-go. */
+  /** The maximum size in code points; 100,000 by default as in cel-go. */
   readonly maxSize?: number;
-  /** Nesting of expressions, and of the operators in one; 250 as in cel-go. */
+  /** The maximum nesting of expressions and operators; 250 by default as in cel-go. */
   readonly maxDepth?: number;
 }
 
 export interface Parsed {
   readonly source: Source;
-  /** Missing when there are issues. */
+  /** The syntax tree; absent if there are issues. */
   readonly ast?: Expr;
   readonly issues: readonly Issue[];
 }
@@ -86,7 +86,7 @@ class Parser {
       while (this.#tokens.kind !== 'end') {
         this.#tokens.unexpected('end of expression');
         this.#tokens.next();
-        // What follows may hold more errors; it is read for those alone.
+        // The rest is parsed only to report further errors.
         if (!this.#tokens.closes()) this.#expression();
       }
       return ast;
@@ -129,7 +129,7 @@ class Parser {
     return this.#balance(name, terms, offsets, 0, offsets.length - 1);
   }
 
-  /** A chain of && or || as a tree of small depth, in the shape cel-go gives it. `low` and `high` count operators. */
+  /** Balances a chain of && or || into a shallow tree, in the shape of cel-go. `low` and `high` count operators. */
   #balance(name: string, terms: Expr[], offsets: number[], low: number, high: number): Expr {
     const middle = (low + high + 1) >> 1;
     const left = middle === low ? (terms[middle] as Expr) : this.#balance(name, terms, offsets, low, middle - 1);
@@ -171,7 +171,7 @@ class Parser {
     return this.#counted(this.#builder.call(name, [left, right], offset, left.start, right.end));
   }
 
-  /** An even number of signs cancels out, as in cel-go; -1 is a literal. */
+  /** Parses unary operators. An even number of signs cancels out, as in cel-go; -1 is a literal. */
   #unary(): Expr {
     const kind = this.#tokens.kind;
     if (kind !== '!' && (kind !== '-' || this.#tokens.numberFollows())) return this.#member();
@@ -190,7 +190,7 @@ class Parser {
   #member(): Expr {
     const start = this.#tokens.start;
     let node = this.#primary();
-    // `a.b.c{…}` names a type: known only when the brace comes.
+    // `a.b.c{…}` names a type, which is known only at the brace.
     let typeName = node.kind === 'identifier' && this.#source.text[start] !== '(' ? node.name : undefined;
     for (;;) {
       switch (this.#tokens.kind) {

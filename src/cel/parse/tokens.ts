@@ -1,4 +1,4 @@
-/** The tokens as the parser takes them: one it wants, or one it did not expect and steps over. */
+/** The token stream of the parser: it consumes expected tokens, and reports and skips unexpected ones. */
 import type { Source } from '../source.ts';
 import { Lexer, type TokenKind } from './lexer.ts';
 
@@ -12,12 +12,12 @@ export class Tokens extends Lexer {
     this.#report = report;
   }
 
-  /** Whether this token ends what stands before it. */
+  /** Reports whether this token closes the preceding construct. */
   closes(): boolean {
     return CLOSERS.has(this.kind);
   }
 
-  /** Steps on and answers where the token was. */
+  /** Consumes the token and returns its offset. */
   take(): number {
     const offset = this.start;
     this.next();
@@ -30,7 +30,7 @@ export class Tokens extends Lexer {
     return true;
   }
 
-  /** Takes `kind`; when something else is there, reports it and looks for `kind` before the next closing token. */
+  /** Consumes `kind`; reports any other token and searches for `kind` before the next closing token. */
   expect(kind: TokenKind): void {
     if (this.accept(kind)) return;
     this.unexpected(`'${kind}'`);

@@ -1,4 +1,4 @@
-/** Which overload takes these arguments, by their types at run time. */
+/** Selects the overload for arguments by their run-time types. */
 import type { Overload } from '../declarations.ts';
 import { mapEntries } from '../map.ts';
 import { parameterOf, runtimeName, type Type } from '../types.ts';
@@ -17,7 +17,7 @@ import {
   type Value,
 } from '../values.ts';
 
-/** Calls the first of `overloads` that takes `args`; `name` is for the error. */
+/** `dispatch` calls the first of `overloads` that accepts `args`; `name` is used in the error. */
 export function dispatch(name: string, overloads: readonly Overload[], args: readonly Value[]): Value | CelError {
   for (const overload of overloads) {
     if (accepts(overload.parameters, args)) return overload.implementation(...args);
@@ -33,7 +33,7 @@ function accepts(parameters: readonly Type[], args: readonly Value[]): boolean {
   return true;
 }
 
-/** Parameters of types are erased, but for the first element of a list or map, which cel-go looks at. */
+/** Type parameters are erased, except for the first element of a list or map, which cel-go checks. */
 function fits(type: Type, value: Value): boolean {
   switch (type.kind) {
     case 'dyn':

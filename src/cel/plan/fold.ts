@@ -24,7 +24,7 @@ export function foldMap(map: MapPlan): Plan {
   return made instanceof CelError ? map : { op: 'constant', node: map.node, value: made };
 }
 
-/** `quantity('1Gi')`, `cidr('10.0.0.0/8')`: parsing a constant once is enough. Only what stays small is kept. */
+/** Constants such as `quantity('1Gi')` and `cidr('10.0.0.0/8')` are parsed once. Only small values are kept. */
 export function withKnownValue(call: Plan): Plan {
   if (call.op !== 'call' || call.args.length === 0 || call.overloads.length === 0) return call;
   if (
@@ -41,7 +41,7 @@ export function withKnownValue(call: Plan): Plan {
   return { ...call, known: { value, cost: call.cost === undefined ? 1 : call.cost(args, value) } };
 }
 
-/** A map of entries; of two with equal keys the last wins, unless keys must be unique. */
+/** `makeMap` creates a map of entries; the last of equal keys wins, unless keys must be unique. */
 export function makeMap(entries: readonly (readonly [Value, Value])[], unique: boolean): Value | CelError {
   const made = mapOf(entries);
   if (!(made instanceof CelError) || made.code !== 'duplicate_key' || unique) return made;
@@ -55,7 +55,7 @@ export function makeMap(entries: readonly (readonly [Value, Value])[], unique: b
   return mapOf(kept);
 }
 
-/** The value inside an optional element; undefined to leave the element out. */
+/** `optionalElement` returns the value inside an optional element; undefined omits the element. */
 export function optionalElement(value: Value, what: string): Value | undefined | CelError {
   if (value instanceof Optional) return value.value;
   return new CelError('invalid_argument', `cannot initialize optional ${what} from non-optional value`);

@@ -1,9 +1,9 @@
-/** `x in [constants]`: one look into a set in the place of a walk along the list. */
+/** Plans `x in [constants]` as a set lookup instead of a list traversal. */
 import type { Call } from '../ast.ts';
 import { Double, Uint, type Value } from '../values.ts';
 import type { Plan } from './plan.ts';
 
-/** Undefined when the list is not all constants that a set can hold. */
+/** `planMembership` returns undefined unless all elements are constants that a set can hold. */
 export function planMembership(node: Call, args: readonly Plan[]): Plan | undefined {
   const [element, container] = args as [Plan, Plan];
   if (container.op !== 'constant' || !Array.isArray(container.value)) return undefined;
@@ -18,7 +18,7 @@ export function planMembership(node: Call, args: readonly Plan[]): Plan | undefi
   return { op: 'membership', node, element, members };
 }
 
-/** One form for elements of a set that are equal in CEL; undefined for what a set cannot hold. */
+/** `memberKey` maps elements that are equal in CEL to the same key; undefined for values that a set cannot hold. */
 export function memberKey(value: Value): string | number | bigint | boolean | undefined {
   switch (typeof value) {
     case 'string':

@@ -1,7 +1,7 @@
 /**
- * What is to be done at run time, made from the checked tree: names resolved to slots, constants folded, selections
- * joined into attributes, overloads chosen. Both back ends (closures and generated code) run this and nothing else,
- * and the plan is shaped like cel-go's, because its shape is what Kubernetes' costs are counted on.
+ * The plan of an evaluation, built from the checked tree: names resolved to slots, constants folded, selections joined
+ * into attributes, overloads selected. Both back ends (closures and generated code) run only the plan. It has the shape
+ * of cel-go's plan, because the costs of Kubernetes depend on that shape.
  */
 import type { Expr } from '../ast.ts';
 import type { Overload, RuntimeCost } from '../declarations.ts';
@@ -9,7 +9,7 @@ import type { Type } from '../types.ts';
 import type { CelError, JsonMap, Value } from '../values.ts';
 
 interface PlanBase {
-  /** Where it comes from: its id for explain, its offset for errors. */
+  /** The source node: its id for explain, its offset for errors. */
   readonly node: Expr;
 }
 
@@ -23,11 +23,11 @@ interface VariablePlan extends PlanBase {
   readonly name: string;
 }
 
-/** A variable of a loop or of cel.bind. */
+/** A loop variable or a variable of cel.bind. */
 export interface Local {
   readonly slot: number;
   readonly name: string;
-  /** Computed when first asked for: the value of cel.bind and optMap. */
+  /** The plan of a value that is computed on first use, for cel.bind and optMap. */
   lazy?: Plan;
 }
 
@@ -39,14 +39,14 @@ interface LocalPlan extends PlanBase {
 
 export interface Qualifier {
   readonly node: Expr;
-  /** A constant, or what computes the key. */
+  /** A constant key, or the plan that computes it. */
   readonly key: Value | undefined;
   readonly computed?: Plan;
-  /** `.?` or `[?`. */
+  /** Whether it is written `.?` or `[?`. */
   readonly optional: boolean;
-  /** The last one of has(). */
+  /** Whether it is the last selection of has(). */
   readonly test: boolean;
-  /** To ask what cannot have fields for one is an error; Kubernetes answers that it is not there. */
+  /** Whether selecting a field of a value without fields is an error; in Kubernetes the field is absent. */
   readonly strict: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface EqualityPlan extends PlanBase {
 }
 
 interface NotFalsePlan extends PlanBase {
-  /** @not_strictly_false: true for everything but false. */
+  /** The function @not_strictly_false, which is true for everything but false. */
   readonly op: 'notFalse';
   readonly operand: Plan;
 }
@@ -84,20 +84,20 @@ export interface CallPlan extends PlanBase {
   readonly op: 'call';
   readonly name: string;
   readonly args: readonly Plan[];
-  /** Tried in order; one alone with the same implementation for all is called without looking at the arguments. */
+  /** The candidates, in order. A single one with a shared implementation is called without checking the arguments. */
   readonly overloads: readonly Overload[];
   readonly singleton: boolean;
-  /** undefined: 1. */
+  /** The cost function; undefined means 1. */
   readonly cost: RuntimeCost | undefined;
-  /** The first argument that fails ends the call: calls of three and more, as cel-go has it. */
+  /** Whether the first failed argument ends the call, as in cel-go for calls with three or more arguments. */
   readonly early: boolean;
-  /** The value and cost of a call whose arguments are constants: it is made once and charged every time. */
+  /** The value and cost of a call with constant arguments: it is computed once and charged every time. */
   readonly known?: { readonly value: Value; readonly cost: number };
-  /** Static types of the arguments. */
+  /** The static types of the arguments. */
   readonly types: readonly Type[];
 }
 
-/** `x in [constants]`: a look into a set, at no cost of its own. */
+/** A plan for `x in [constants]`: a set lookup without a cost of its own. */
 interface MembershipPlan extends PlanBase {
   readonly op: 'membership';
   readonly element: Plan;
@@ -128,18 +128,18 @@ export interface StructPlan extends PlanBase {
   readonly fields: readonly { readonly name: string; readonly plan: Plan; readonly optional: boolean }[];
 }
 
-/** `accumulator + [element]` of the fold that owns the accumulator: may be done in place. */
+/** A plan for `accumulator + [element]` in the fold that owns the accumulator: it may append in place. */
 export interface AppendPlan extends PlanBase {
   readonly op: 'append';
   readonly accumulator: LocalPlan;
   readonly addition: Plan;
 }
 
-/** `cel.@mapInsert(accumulator, …)`, in place as well. */
+/** A plan for `cel.@mapInsert(accumulator, …)`, which may also insert in place. */
 export interface InsertPlan extends PlanBase {
   readonly op: 'insert';
   readonly accumulator: LocalPlan;
-  /** Key and value, or one map. */
+  /** A key and a value, or one map. */
   readonly args: readonly Plan[];
 }
 
@@ -155,7 +155,7 @@ export interface FoldPlan extends PlanBase {
   readonly result: Plan;
 }
 
-/** A body with a lazy variable: its value is in `local.lazy`. */
+/** A body with a lazy variable, whose value is in `local.lazy`. */
 interface BindPlan extends PlanBase {
   readonly op: 'bind';
   readonly local: Local;
@@ -185,8 +185,8 @@ export type Plan =
 export interface Program {
   readonly plan: Plan;
   readonly locals: number;
-  /** How many nodes it was made of. */
+  /** The number of nodes in the plan. */
   readonly size: number;
-  /** The names of the variables it reads. */
+  /** The names of the variables that the expression reads. */
   readonly variables: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Checked tree → plan. */
+/** Builds the plan from the checked tree. */
 import type { Call, Comprehension, Expr, Select } from '../ast.ts';
 import type { Checked, Reference } from '../check/checked.ts';
 import type { Overload } from '../declarations.ts';
@@ -17,7 +17,7 @@ interface PlanResult {
   readonly issues: readonly Issue[];
 }
 
-/** `checked.references` may come from resolve.ts when the expression was not checked. */
+/** `plan` builds a plan. For an unchecked expression, `checked.references` comes from resolve.ts. */
 export function plan(checked: Checked): PlanResult {
   const planner = new Planner(checked);
   const root = planner.plan(checked.ast);
@@ -124,7 +124,7 @@ class Planner {
     return this.#qualify(node, this.plan(node.operand), qualifier);
   }
 
-  /** Adds to the attribute that the operand is, or starts one. */
+  /** Extends the attribute of the operand, or starts a new one. */
   #qualify(node: Expr, operand: Plan, qualifier: Qualifier): AttributePlan {
     if (operand.op === 'attribute' && operand.qualifiers.at(-1)?.test !== true) {
       return { ...operand, node, qualifiers: [...operand.qualifiers, qualifier] };
@@ -184,7 +184,7 @@ class Planner {
     const sole = resolved?.unchecked !== true && candidates.length === 1 ? candidates[0] : undefined;
     const membership = sole?.id === 'in_list' ? planMembership(node, args) : undefined;
     if (membership !== undefined) return membership;
-    // With more than one left, cel-go tries every overload of the function, of either style.
+    // If several overloads remain, cel-go tries every overload of the function, member or not.
     const overloads = sole === undefined ? (this.#checked.environment.functions.get(name) ?? []) : candidates;
     const call: CallPlan = {
       op: 'call',
@@ -201,7 +201,7 @@ class Planner {
     return withKnownValue(this.#foldConversion(call));
   }
 
-  /** `int('1')` is done now, and a failure is an error of the expression, as in cel-go. */
+  /** Evaluates `int('1')` at compile time; a failure is a compile error, as in cel-go. */
   #foldConversion(call: CallPlan): Plan {
     const [argument] = call.args;
     if (argument?.op !== 'constant' || call.args.length !== 1 || !CONVERSIONS.has(call.name)) return call;
@@ -220,7 +220,7 @@ class Planner {
     );
   }
 
-  /** The steps of map, filter, transformMap …, done in place. */
+  /** Plans the steps of map, filter, transformMap and others as in-place updates. */
   #accumulate(node: Call, name: string, args: readonly Plan[]): Plan | undefined {
     const [accumulator, ...rest] = args;
     if (accumulator?.op !== 'local' || accumulator.local.name !== ACCUMULATOR) return undefined;
@@ -281,13 +281,13 @@ function isOptionalOr(reference: (Reference & { kind: 'function' }) | undefined,
   return reference?.overloads.some((each) => each.id === id) === true;
 }
 
-/** Calls that cel-go makes through a list of arguments, which it stops making at the first that fails. */
+/** Reports whether cel-go evaluates the arguments as a list, which stops at the first failure. */
 function isEarly(name: string, args: readonly Plan[], overloads: readonly Overload[], sole: boolean): boolean {
   if (args.length > 2 || (name === 'matches' && args[1]?.op === 'constant')) return true;
   return !sole && overloads.length > 1 && !isSingleton(overloads, args.length);
 }
 
-/** One implementation that looks at the values itself, as cel-go's operators do. */
+/** Reports whether one implementation serves all overloads, as for the operators of cel-go. */
 function isSingleton(overloads: readonly Overload[], count: number): boolean {
   const first = overloads[0]?.implementation;
   return first !== undefined && overloads.every((each) => each.singleton === true && each.parameters.length === count);

@@ -1,4 +1,4 @@
-/** Field selection and indexing, by cel-go's rules for each kind of operand and key. */
+/** Field selection and indexing, by the rules of cel-go for each type of operand and key. */
 import { mapGet, ownProperty } from '../map.ts';
 import {
   CelError,
@@ -14,7 +14,9 @@ import {
   type Value,
 } from '../values.ts';
 
-/** `operand[key]` or `operand.key`: the value, undefined when it is not there, or an error for a key that cannot be. */
+/**
+ * `lookup` evaluates `operand[key]` or `operand.key`: undefined if the entry is absent, an error for an invalid key.
+ */
 export function lookup(operand: Value, key: Value): Result | undefined {
   if (Array.isArray(operand)) return lookupElement(operand, key);
   if (!isKeyKind(key)) return new CelError('invalid_argument', 'invalid qualifier type');
@@ -24,7 +26,7 @@ export function lookup(operand: Value, key: Value): Result | undefined {
   return undefined;
 }
 
-/** What generated code calls when its inline path for a field of a JSON object did not apply. */
+/** `selectField` is the fallback of generated code if its inline path for a JSON field does not apply. */
 export function selectField(operand: Value, name: string): Result {
   const found = lookup(operand, name);
   return found === undefined ? missing(operand, name) : found;
@@ -35,13 +37,13 @@ export function selectIndex(operand: Value, key: Value): Result {
   return found === undefined ? missing(operand, key) : found;
 }
 
-/** Whether a value can have fields or elements at all. */
+/** `isContainer` reports whether a value can have fields or elements. */
 export function isContainer(value: Value): boolean {
   if (Array.isArray(value) || isMap(value)) return true;
   return value instanceof StructValue || value instanceof HostObject || value instanceof Optional;
 }
 
-/** has(operand.name): false where the operand has no fields at all, as Kubernetes has it. */
+/** `hasField` evaluates has(operand.name): false if the operand cannot have fields, as in Kubernetes. */
 export function hasField(operand: Value, name: string): boolean | NonValue {
   if (operand instanceof StructValue) return isSet(operand, name);
   if (operand instanceof HostObject) return operand.has(name);
@@ -67,7 +69,7 @@ function lookupElement(operand: readonly Value[], key: Value): Value | CelError 
   return typeof index === 'number' && index >= 0 && index < operand.length ? operand[index] : undefined;
 }
 
-/** A field of a constructed object; JSONPatch's strings read as empty where they were not set. */
+/** Reads a field of a constructed object; unset strings of a JSONPatch are empty. */
 function lookupField(operand: StructValue, key: Value): Value | undefined {
   if (typeof key !== 'string') return undefined;
   const found = ownProperty(operand.fields, key);
@@ -90,7 +92,7 @@ function showKey(key: Value): string {
   return typeof key === 'object' ? '…' : String(key);
 }
 
-/** `left in right`. */
+/** `contains` evaluates `left in right`. */
 export function contains(
   element: Value,
   container: Value,

@@ -1,6 +1,6 @@
 /**
- * `+ - * / %` and negation on values of any type: the numbers with overflow checked, strings, bytes, lists, times.
- * The paths for two safe ints come first; generated code has them inline and calls here for the rest.
+ * `+ - * / %` and negation for all types: numbers with overflow checks, strings, bytes, lists and times. The path for
+ * two safe ints comes first; generated code has it inline and calls these functions for the rest.
  */
 import { equal } from '../compare.ts';
 import { listKind, mergeMarked } from '../lists.ts';
@@ -83,7 +83,7 @@ export const multiply: Binary = (left, right) => {
   if (typeof left === 'number' && typeof right === 'number') {
     const product = left * right;
     if (Number.isSafeInteger(left) && Number.isSafeInteger(right)) {
-      // -0 comes of 0 × a negative: as an int it is 0.
+      // 0 times a negative number is -0; as an int it is 0.
       return Number.isSafeInteger(product) ? product + 0 : int(BigInt(left) * BigInt(right));
     }
   }
@@ -116,7 +116,7 @@ export const modulo: Binary = (left, right) => {
     if (right == 0) return modulusByZero();
     if (typeof left === 'number' && typeof right === 'number') return (left % right) + 0;
     const [a, b] = [BigInt(left), BigInt(right)];
-    // Go has no answer for the smallest int modulo -1, and cel-go reports it.
+    // Go overflows for the minimum int modulo -1, and cel-go reports that as an error.
     return a === -(2n ** 63n) && b === -1n ? new CelError('overflow', 'integer overflow') : int(a % b);
   }
   if (left instanceof Uint && right instanceof Uint) {
@@ -132,7 +132,7 @@ export function negate(value: Value): Value | CelError {
   return value instanceof Duration ? durationOf(-value.nanoseconds) : noSuchOverload();
 }
 
-/** Both int, both uint or both double; anything else has no such overload. */
+/** Both operands must be int, uint or double; other combinations have no overload. */
 function numbers(
   left: Value,
   right: Value,

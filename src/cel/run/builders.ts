@@ -1,4 +1,4 @@
-/** Accumulators of loops that make maps: entries are added in place, and a map is made at the end. */
+/** Accumulators of loops that build maps: entries are added in place, and the map is created at the end. */
 import { isKey, mapEntries } from '../map.ts';
 import { memberKey } from '../plan/membership.ts';
 import { CelError, CelMap, isMap, type JsonMap, noSuchOverload, Uint, type Value } from '../values.ts';
@@ -30,7 +30,7 @@ export class MapBuilder {
 
   finish(): JsonMap | CelMap {
     if (!this.#textual) return new CelMap(this.#entries.values());
-    // fromEntries defines properties, so `__proto__` is a key like any other.
+    // Object.fromEntries defines own properties, so `__proto__` is an ordinary key.
     return Object.fromEntries(this.#entries.values() as Iterable<readonly [string, Value]>);
   }
 }

@@ -5,8 +5,8 @@ import type { Frame } from './frame.ts';
 
 export type Closure = (frame: Frame) => Result;
 
-/** Makes the closure of a part. */
+/** Compiles a part of a plan to a closure. */
 export type Compile = (plan: Plan) => Closure;
 
-/** Sees the result of every step, as it happens. */
+/** Called with the result of every step. */
 export type Observer = (plan: Plan | Qualifier, result: Result) => void;

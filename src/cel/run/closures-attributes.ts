@@ -1,4 +1,4 @@
-/** Closures that walk from a value into its fields and elements. */
+/** Closures for selections and indexing. */
 import type { AttributePlan, Qualifier } from '../plan/plan.ts';
 import { NonValue, Optional, type Result, type Value } from '../values.ts';
 import { hasField, isContainer, lookup, missing } from './access.ts';
@@ -6,7 +6,7 @@ import type { Closure, Compile, Observer } from './closure.ts';
 import { at } from './frame.ts';
 import { inside } from './optionals.ts';
 
-/** `bare` where another attribute resolves this one, `observer` sees every step but the last. */
+/** `bare` is set if another attribute resolves this one; `observer` is called for every step but the last. */
 export function attributeClosure(
   plan: AttributePlan,
   bare: boolean,
@@ -21,7 +21,7 @@ export function attributeClosure(
     key: each.computed === undefined ? undefined : compile.bare(each.computed),
   }));
   const test = qualifiers.at(-1)?.test === true;
-  // The root of an attribute costs 1, of a conditional nothing; has() takes 1 off.
+  // The root of an attribute costs 1, that of a conditional 0; has() subtracts 1.
   const rootCost = bare ? 0 : (root.op === 'conditional' ? 0 : 1) - (test ? 1 : 0);
   return (frame) => {
     let value: Result = operand(frame);
@@ -44,7 +44,7 @@ export function attributeClosure(
       // A step that fails under `?` is not charged.
       if (!optional || !(next instanceof NonValue)) frame.cost++;
       value = next === undefined ? missing(value as Value, by as Value) : next;
-      // The last step is the attribute itself, which is watched as a whole.
+      // The last step is the attribute itself, which is observed as a whole.
       if (qualifier.node !== plan.node) observer?.(qualifier, value);
       if (value instanceof NonValue) return at(value, qualifier.node.offset);
     }
@@ -52,7 +52,7 @@ export function attributeClosure(
   };
 }
 
-/** One step into a value: undefined when there is nothing. */
+/** Evaluates one step into a value: undefined if the entry is absent. */
 function step(value: Value, key: Value, qualifier: Qualifier, optional: boolean): Result | undefined {
   if (qualifier.strict && (optional || qualifier.test) && !isContainer(value)) return missing(value, key);
   if (!qualifier.test) return lookup(value, key);

@@ -1,4 +1,4 @@
-/** Closures that make something of their parts: lists, maps and messages. */
+/** Closures that construct lists, maps and messages. */
 import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from '../cost/size.ts';
 import { setOwn } from '../map.ts';
 import { makeMap, optionalElement } from '../plan/fold.ts';
@@ -65,7 +65,7 @@ export function structClosure(plan: StructPlan, compile: Compile): Closure {
   });
 }
 
-/** Charges for making something once it is made or has failed, not before what it is made of. */
+/** Charges the cost of construction after the elements are evaluated, even if that failed. */
 function paid(cost: number, make: Closure): Closure {
   return (frame) => {
     const made = make(frame);

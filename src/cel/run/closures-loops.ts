@@ -1,4 +1,4 @@
-/** Closures of loops, and of the steps that add to what a loop makes. */
+/** Closures of loops, and of the steps that extend the accumulator. */
 import { mapEntries } from '../map.ts';
 import type { AppendPlan, FoldPlan, InsertPlan } from '../plan/plan.ts';
 import { isMap, NonValue, noSuchOverload, type Result, type Value } from '../values.ts';
@@ -21,7 +21,7 @@ export function foldClosure(plan: FoldPlan, compile: Compile): Closure {
     if (over instanceof NonValue) return over;
     const { locals } = frame;
     locals[accumulator] = fresh(initial(frame));
-    /** Answers false to end the loop. */
+    /** Runs one iteration; returns false to end the loop. */
     const turn = (): boolean => {
       frame.tick();
       if (condition(frame) === false) return false;
@@ -48,13 +48,13 @@ export function foldClosure(plan: FoldPlan, compile: Compile): Closure {
   };
 }
 
-/** An accumulator that may be added to in place: never the constant of the plan. */
+/** Returns an accumulator that may be extended in place: never the constant of the plan. */
 function fresh(initial: Result): Result {
   if (Array.isArray(initial)) return [...initial];
   return isMap(initial) ? (new MapBuilder() as unknown as Result) : initial;
 }
 
-/** The step of map and filter: adds to the list in place. */
+/** The step of map and filter: it appends to the list in place. */
 export function appendClosure(plan: AppendPlan, compile: Compile): Closure {
   const accumulator = compile(plan.accumulator);
   const addition = compile(plan.addition);
@@ -69,7 +69,7 @@ export function appendClosure(plan: AppendPlan, compile: Compile): Closure {
   };
 }
 
-/** The step of transformMap …: adds an entry, or all of a map. */
+/** The step of transformMap and others: it inserts an entry, or all entries of a map. */
 export function insertClosure(plan: InsertPlan, compile: Compile): Closure {
   const args = plan.args.map((each) => compile(each));
   const { slot } = plan.accumulator.local;
@@ -78,7 +78,7 @@ export function insertClosure(plan: InsertPlan, compile: Compile): Closure {
     frame.cost++;
     const builder = frame.locals[slot] as MapBuilder | NonValue;
     if (builder instanceof NonValue) {
-      // Two arguments are both evaluated, three stop at the first that fails.
+      // Two arguments are both evaluated; three stop at the first failure.
       if (args.length === 1) args[0]?.(frame);
       if (args.length === 1) frame.cost++;
       return builder;

@@ -1,6 +1,6 @@
 /**
  * Compiles a plan to closures: the back end for hosts that forbid code generation, and for explain, which observes
- * values. Every closure answers a value, an error or an unknown, and charges what cel-go charges for the same step.
+ * values. Every closure returns a value, an error or an unknown, and charges the same cost as cel-go.
  */
 import { equalOrError } from '../compare.ts';
 import { dispatch } from '../plan/dispatch.ts';
@@ -34,7 +34,7 @@ class ClosureCompiler {
   readonly compile: Compile = (plan) => this.#watch(plan, this.#full(plan));
 
   /**
-   * An attribute where another one resolves it (a branch of `?:`, a computed key): then cel-go does not charge for
+   * Compiles an attribute that another one resolves (a branch of `?:`, a computed key): cel-go then does not charge for
    * the variable at its root.
    */
   readonly #bare: Compile = (plan) => {
@@ -236,7 +236,7 @@ class ClosureCompiler {
       if (failed !== undefined) result = failed;
       else if (implementation !== undefined) result = implementation(...(values as Value[]));
       else result = dispatch(name, overloads, values as Value[]);
-      // A call that stopped at an argument is charged only if that was the last.
+      // A call that stopped at a failed argument is charged only if that argument is the last.
       if (values.length === args.length) frame.charge(cost === undefined ? 1 : cost(values, result));
       return at(result, offset);
     };

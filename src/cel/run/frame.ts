@@ -1,4 +1,4 @@
-/** The state of one evaluation: variables, loop variables, what it has cost, and when it must stop. */
+/** The state of one evaluation: variables, loop variables, cost and limits. */
 import { CelError, type NonValue, type Result } from '../values.ts';
 
 /** The variables of an expression, by name. A host may put an error or an unknown where it has no value. */
@@ -23,7 +23,7 @@ export class Frame {
     this.interrupt = interrupt;
   }
 
-  /** Adds to the cost and stops the evaluation when that is too much. */
+  /** Adds to the cost and stops the evaluation if the limit is exceeded. */
   charge(cost: number): void {
     this.cost += cost;
     if (this.cost > this.limit) throw new Cancelled(overBudget());
@@ -39,8 +39,7 @@ export class Frame {
 }
 
 /**
- * Ends an evaluation whatever `||` would absorb. Thrown, because it happens at most once and must pass through
- * everything; it never leaves the engine.
+ * Cancels an evaluation. It is thrown, so `||` cannot absorb it; it occurs at most once and never leaves the engine.
  */
 export class Cancelled {
   readonly error: CelError;
@@ -67,7 +66,7 @@ export function at<T extends Result>(result: T, offset: number): T {
   return result;
 }
 
-/** An error or unknown that the host put where a variable is read: the host's own stays as it is. */
+/** `readAt` copies an error that the host provided for a variable and sets its position; an unknown is unchanged. */
 export function readAt(result: NonValue, offset: number): NonValue {
   if (!(result instanceof CelError)) return result;
   const error = new CelError(result.code, result.message);

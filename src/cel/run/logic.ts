@@ -3,8 +3,8 @@ import { NonValue, noSuchOverload, type Result, Unknown } from '../values.ts';
 import { at } from './frame.ts';
 
 /**
- * What remains when no term has decided: `current` is true (for and) or false (for or) so far, or a NonValue;
- * `term` is not a boolean. Unknowns win over errors, the first error over later ones.
+ * `absorb` merges an undecided term: `current` is true (for &&) or false (for ||) so far, or a NonValue; `term` is not
+ * a boolean. Unknowns take precedence over errors, and the first error over later ones.
  */
 export function absorb(current: Result, term: Result, offset: number): Result {
   if (term instanceof Unknown) return current instanceof Unknown ? mergeUnknowns(current, term) : term;
@@ -16,7 +16,7 @@ function mergeUnknowns(left: Unknown, right: Unknown): Unknown {
   return new Unknown([...new Set([...left.attributes, ...right.attributes])]);
 }
 
-/** A condition of `?:` that is no boolean. */
+/** Returns the error for a condition of `?:` that is not a boolean. */
 export function badCondition(condition: Result, offset: number): NonValue {
   return condition instanceof NonValue ? condition : at(noSuchOverload(), offset);
 }

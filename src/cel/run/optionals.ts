@@ -1,11 +1,11 @@
 /**
- * An optional that is read from a variable or chosen by `?:` passes through Go values in cel-go and does not come
- * back as it was: an optional inside it is flattened, a type becomes its name, an Object a map, and most types of
- * Kubernetes' libraries cannot be converted at all.
+ * In cel-go, an optional that is read from a variable or selected by `?:` is converted to a Go value and back, which
+ * changes it: a nested optional is flattened, a type becomes its name, an Object a map, and most types of the
+ * Kubernetes libraries cannot be converted.
  */
 import { CelError, OpaqueValue, Optional, type Result, StructValue, TypeValue, type Value } from '../values.ts';
 
-/** What is left of an optional once it is read; everything else is itself. */
+/** `reread` returns an optional after that conversion; other values are unchanged. */
 export function reread(value: Result): Result {
   if (!(value instanceof Optional) || value.value === undefined) return value;
   const inner = throughGo(value.value);
@@ -13,7 +13,7 @@ export function reread(value: Result): Result {
   return inner instanceof CelError ? inner : new Optional(inner);
 }
 
-/** The value inside an optional that a selection goes on from; undefined when there is none. */
+/** `inside` returns the value inside an optional for further selection; undefined if it is empty. */
 export function inside(optional: Optional): Value | CelError | undefined {
   return optional.value === undefined ? undefined : throughGo(optional.value);
 }

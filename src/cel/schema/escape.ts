@@ -1,4 +1,4 @@
-/** Names of properties as identifiers, as Kubernetes escapes them: `foo-bar` is `foo__dash__bar`. */
+/** Escapes property names as identifiers like Kubernetes: `foo-bar` is `foo__dash__bar`. */
 
 const RESERVED: ReadonlySet<string> = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '/': '__slash__',
 };
 
-/** The identifier for a property; undefined for a name that has none (spaces, a leading digit …). */
+/** `escapeProperty` returns the identifier of a property; undefined if it has none (spaces, a leading digit …). */
 export function escapeProperty(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;

@@ -1,4 +1,4 @@
-/** The part of an OpenAPI v3 schema that types and values are made from. */
+/** The part of an OpenAPI v3 schema that types and values depend on. */
 export interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -21,13 +21,13 @@ export interface Schema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
 }
 
-/** Finds what a `$ref` names. */
+/** `Resolve` returns the schema that a `$ref` names. */
 export type Resolve = (reference: string) => Schema | undefined;
 
-/** The schema itself, or the one it refers to, also as the single `allOf` that Kubernetes writes around a `$ref`. */
+/** `dereference` follows a `$ref`, including the single `allOf` that Kubernetes wraps around it. */
 export function dereference(schema: Schema, resolve: Resolve | undefined): Schema {
   let current = schema;
-  // A reference to a reference is followed, one to itself is not followed for ever.
+  // A chain of references is followed, but a cycle ends.
   for (let hops = 0; hops < 10; hops++) {
     const only = current.allOf?.length === 1 && current.type === undefined ? current.allOf[0] : undefined;
     const reference = current.$ref ?? only?.$ref;
@@ -40,7 +40,10 @@ export function dereference(schema: Schema, resolve: Resolve | undefined): Schem
 
 const TEXT: Schema = { type: 'string' };
 
-/** The root of a resource always has apiVersion, kind, metadata.name and metadata.generateName. */
+/**
+ * `withTypeMeta` adds apiVersion, kind, metadata.name and metadata.generateName, which the root of a resource always
+ * has.
+ */
 export function withTypeMeta(schema: Schema): Schema {
   const metadata = schema.properties?.metadata;
   const named = metadata?.properties?.name !== undefined && metadata.properties.generateName !== undefined;

@@ -1,6 +1,6 @@
 /**
- * OpenAPI v3 schema → types to check against, and bounds of sizes for estimates. A schema may be large and may refer
- * to itself, so a type is made when the checker first asks for it.
+ * Derives types for the checker and size bounds for estimates from an OpenAPI v3 schema. A schema may be large and
+ * recursive, so a type is created when the checker first needs it.
  */
 import type { SizeBounds } from '../cost/estimate.ts';
 import type { ObjectType, TypeProvider } from '../environment.ts';
@@ -12,16 +12,16 @@ import { dereference, type Resolve, type Schema, withTypeMeta } from './schema.t
 export interface SchemaOptions {
   /** The name of the root's type in errors, and of types inside it: `Deployment.spec`. */
   readonly name: string;
-  /** The root of a resource, which has metadata whether the schema says so or not. */
+  /** Whether the root is a resource, which has metadata even if the schema does not declare it. */
   readonly resource?: boolean;
   /**
-   * What the schema leaves open: `dyn` lets expressions reach it and checks nothing; `hidden` makes it an error, as
-   * it is in the validation rules of CRDs.
+   * The treatment of undeclared fields: `dyn` allows them without type checks; `hidden` makes them an error, as in the
+   * validation rules of CRDs.
    */
   readonly unknownFields?: 'dyn' | 'hidden';
   /**
-   * What values look like when expressions run: `converted` by `valueBySchema`, or the `json` as it came. Then formats
-   * are text, objects may be used as maps, numbers may be whole, and properties go by their own names.
+   * The form of values at run time: `converted` by `valueBySchema`, or plain `json`. With `json`, formats are strings,
+   * objects may be used as maps, numbers may be integers, and properties keep their own names.
    */
   readonly values?: 'converted' | 'json';
   readonly resolve?: Resolve;
@@ -29,9 +29,9 @@ export interface SchemaOptions {
 
 export interface SchemaTypes {
   readonly type: Type;
-  /** For the environment: knows the object types that are named inside `type`. */
+  /** The type provider for the environment: it resolves the object types inside `type`. */
   readonly provider: TypeProvider;
-  /** Largest sizes for `estimate`; `variable` is the name the root goes by. */
+  /** Returns the maximum sizes for `estimate`; `variable` is the name of the root. */
   bounds(variable: string): SizeBounds;
   readonly root: SchemaNode;
 }
@@ -53,7 +53,7 @@ export function typesFromSchema(schema: Schema, options: SchemaOptions): SchemaT
   };
 }
 
-/** Kubernetes gives the keys of a map no bound of their own, and takes that as 0. */
+/** Kubernetes declares no bound for the keys of a map, and uses 0. */
 function boundAt(root: SchemaNode, path: readonly string[]): number | undefined {
   if (path.at(-1) !== '@keys') return root.at(path)?.maxElements;
   return root.at(path.slice(0, -1))?.element === undefined ? undefined : 0;
@@ -69,7 +69,7 @@ interface Context {
 const MAX_REQUEST = 3 * 1024 * 1024;
 const MAX_TEXT = MAX_REQUEST - 2;
 
-/** Serialized sizes of what has a format. */
+/** The serialized sizes of string formats. */
 const FORMATS: Readonly<Record<string, { type: Type; min: number; max: number }>> = {
   byte: { type: types.BYTES, min: 2, max: MAX_TEXT },
   duration: { type: types.DURATION, min: 3, max: 32 },
@@ -80,7 +80,7 @@ const FORMATS: Readonly<Record<string, { type: Type; min: number; max: number }>
 interface NamedNode {
   readonly name: string;
   readonly node: SchemaNode;
-  /** A reserved word: it may be written as it is, too. */
+  /** Whether the name is a reserved word, which may also be written without escaping. */
   readonly reserved: boolean;
 }
 
@@ -99,19 +99,19 @@ export class SchemaNode {
   constructor(schema: Schema, name: string, resource: boolean, context: Context) {
     const found = dereference(schema, context.resolve);
     this.schema = resource || found['x-kubernetes-embedded-resource'] === true ? withTypeMeta(found) : found;
-    // JSON of one definition is of one type wherever it stands: containers and initContainers may be added.
+    // Plain JSON of one definition has one type everywhere, so containers and initContainers can be concatenated.
     const reference = context.json ? (schema.$ref ?? schema.allOf?.[0]?.$ref) : undefined;
     this.#name = reference?.split('/').at(-1) ?? name;
     this.#context = context;
   }
 
-  /** undefined: not to be seen by expressions. */
+  /** The type; undefined if expressions cannot see the value. */
   get type(): Type | undefined {
     if (!this.#typed) {
       this.#typed = true;
       const bare = this.#bareType();
-      // Null may stand for objects and times as it is; for the others the type has to say so. Validation rules of CRDs
-      // see no null: a field that is null is not there.
+      // Objects and times are nullable as they are; the other types need a wrapper. Validation rules of CRDs see no
+      // null: a field that is null is absent.
       const nullable = this.schema.nullable === true && !this.#context.hidden;
       this.#type = bare !== undefined && nullable && PRIMITIVE.has(bare.kind) ? types.wrapper(bare) : bare;
     }
@@ -169,7 +169,7 @@ export class SchemaNode {
     return this.#context.hidden;
   }
 
-  /** What is under an (escaped) field name. */
+  /** Returns the node under an (escaped) field name. */
   field(name: string): SchemaNode | undefined {
     if (!this.#fields.has(name)) this.#fields.set(name, this.#findField(name));
     return this.#fields.get(name);
@@ -186,8 +186,7 @@ export class SchemaNode {
   }
 
   /**
-   * A property by its own name: what it goes by in expressions, and what it is; undefined where expressions cannot name
-   * it.
+   * Returns a property by its own name: its name in expressions and its node; undefined if expressions cannot name it.
    */
   property(key: string): NamedNode | undefined {
     let found = this.#named.get(key);
@@ -195,13 +194,13 @@ export class SchemaNode {
       const name = escapeProperty(key);
       const node = name === undefined ? undefined : this.field(name);
       found = node === undefined ? null : { name: name as string, node, reserved: name !== key && isReserved(key) };
-      // Names come from data as well: only those of the schema are worth remembering.
+      // Names also come from data, so only those of the schema are cached.
       if (found !== null || this.#named.size < MAX_REMEMBERED) this.#named.set(key, found);
     }
     return found ?? undefined;
   }
 
-  /** What a list or map holds. */
+  /** The node of the elements of a list or map. */
   get element(): SchemaNode | undefined {
     if (this.#element !== undefined) return this.#element;
     const { items, additionalProperties } = this.schema;
@@ -223,7 +222,7 @@ export class SchemaNode {
     return node;
   }
 
-  /** The most elements, entries or characters there can be, in bytes where Kubernetes counts bytes. */
+  /** The maximum number of elements, entries or characters; in bytes where Kubernetes counts bytes. */
   get maxElements(): number {
     const { schema } = this;
     if (schema['x-kubernetes-int-or-string'] === true) {
@@ -255,7 +254,7 @@ export class SchemaNode {
     return MAX_TEXT;
   }
 
-  /** The fewest bytes it takes as JSON. */
+  /** Returns the minimum size of the value as JSON, in bytes. */
   minSerialized(depth = 0): number {
     const { schema } = this;
     if (schema['x-kubernetes-int-or-string'] === true) return 1;
@@ -286,7 +285,7 @@ export class SchemaNode {
   }
 }
 
-/** Past this a schema that requires itself is taken as small: it has no instance anyway. */
+/** Below this depth, a schema that requires itself counts as small: it has no instance anyway. */
 const MAX_DEPTH = 50;
 
 const PRIMITIVE: ReadonlySet<string> = new Set(['bool', 'int', 'double', 'string', 'bytes']);

@@ -1,7 +1,7 @@
 /**
- * Data as a schema sees it: times, durations and bytes as such, numbers as doubles, names of properties escaped,
- * lists that are sets or maps compared and merged as those. This is how validation rules of CRDs see an object;
- * admission policies see it as it is.
+ * Converts data according to a schema: times, durations and bytes, numbers as doubles, escaped property names, and
+ * lists that are compared and merged as sets or maps. Validation rules of CRDs see objects this way; admission policies
+ * see plain JSON.
  */
 
 import { equal } from '../compare.ts';
@@ -26,15 +26,15 @@ import { escapeProperty } from './escape.ts';
 import type { SchemaNode, SchemaTypes } from './types.ts';
 
 /**
- * The value, or an error that says what in it is not as the schema says. Where the schema hides what it does not know,
- * as for the rules of CRDs, a part that is not as it says is an error only for what reads it, and what is hidden still
- * counts when objects are compared.
+ * `valueBySchema` returns the converted value, or an error for data that does not match the schema. If the schema hides
+ * undeclared fields, as for the rules of CRDs, a mismatch is an error only for expressions that read it, and hidden
+ * fields still count in comparisons.
  */
 export function valueBySchema(value: Value, types: SchemaTypes): Result {
   return markClean(convert(value, types.root));
 }
 
-/** As `valueBySchema`, for variables that are trusted: nobody will look whether it is data. */
+/** Like `valueBySchema`, for trusted variables: the result is not checked to be data. */
 export const trustedBySchema = (value: Value, types: SchemaTypes): Result => convert(value, types.root);
 
 const invalid = (message: string): CelError => new CelError('invalid_argument', `invalid data, ${message}`);
@@ -64,7 +64,7 @@ function convert(value: Value, node: SchemaNode): Value | CelError {
   }
 }
 
-/** What has no type in the schema: no expression can read it, it can only be the same as another such value. */
+/** A value without a type in the schema: expressions cannot read it, only compare it. */
 class HiddenValue extends OpaqueValue {
   readonly type = new TypeValue('unknown');
   readonly #value: Value;
@@ -90,10 +90,10 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
   for (const key of Object.keys(value)) {
     const property = isObject ? node.property(key) : undefined;
     const inner = isObject ? property?.node : node.element;
-    // A property that is null counts as one that is not there; an entry of a map does not.
+    // A null property counts as absent; a null entry of a map does not.
     const absent = isObject && value[key] === null;
     if (absent || inner === undefined) {
-      // What the schema does not know keeps its name and form, where expressions may see it at all.
+      // Undeclared fields keep their name and form if expressions may see them.
       if (node.hidesUnknown) setOwn(made, HIDDEN + key, value[key] as Value);
       else if (!absent) setOwn(made, key, value[key] as Value);
       continue;
@@ -104,17 +104,16 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
       if (!node.hidesUnknown) return converted;
       faulty = true;
     }
-    // Rules compare objects by the names that properties have, and read them by those that can be written: one
-    // property, not two.
+    // Rules compare objects by the original property names and read them by the escaped ones: both are one property.
     const [seen, alias] = node.hidesUnknown ? [key, name] : [name, property?.reserved === true ? key : name];
     setOwn(made, seen, converted as Value);
     if (alias !== seen) Object.defineProperty(made, alias, { value: converted });
   }
-  // Without a prototype it is read the careful way, which finds the errors in it.
+  // Without a prototype, the object takes the slow path on reads, which reports the errors in it.
   return faulty ? Object.setPrototypeOf(made, null) : made;
 }
 
-/** Before names that no expression can write. */
+/** The prefix of names that no expression can write. */
 const HIDDEN = '\u0000';
 
 function convertList(values: readonly Value[], node: SchemaNode): Value | CelError {
@@ -151,5 +150,5 @@ function convertText(text: string, format: string | undefined): Value | CelError
   }
 }
 
-/** Kubernetes reads the alphabet for URLs, though the format itself is checked by the other one. */
+/** Kubernetes decodes the URL-safe alphabet, although it validates the format with the standard one. */
 const BASE64 = /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?$/;

@@ -1,16 +1,16 @@
 /**
- * Regular expressions of the plain kind (classes, groups, alternatives, counts, anchors at the ends) as automata over
- * ASCII, for the one question `matches` asks. States are made as text leads to them, so it is linear in the text
- * and a table look-up a character. What is not of the plain kind is left to RE2.
+ * Automata over ASCII for simple regular expressions (classes, groups, alternatives, counts, anchors at the ends),
+ * which answer `matches`. States are created on demand, so matching is linear in the text, with one table lookup per
+ * character. All other patterns are left to RE2.
  */
 import { parsePattern } from './pattern.ts';
 
-/** Past these an automaton is not worth its memory, and RE2 does the work. */
+/** Beyond these limits, an automaton is not worth its memory, and RE2 is used. */
 const MAX_STATES = 200;
 const ALPHABET = 128;
 
 export class Automaton {
-  /** By character, the positions of the pattern that it fits: the edges of the automaton. */
+  /** For each character, the positions of the pattern that it matches: the edges of the automaton. */
   readonly #fits: readonly Uint8Array[];
   readonly #follow: readonly (readonly number[])[];
   readonly #first: readonly number[];
@@ -18,7 +18,7 @@ export class Automaton {
   readonly #anchoredStart: boolean;
   readonly #anchoredEnd: boolean;
 
-  /** States: sets of positions; -1 in the table stands for a state not made yet, -2 for no way on. */
+  /** States are sets of positions; in the table, -1 is a state not yet created and -2 a dead end. */
   readonly #states: (readonly number[])[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #table: Int16Array[] = [];
@@ -51,7 +51,7 @@ export class Automaton {
       if (!this.#anchoredEnd && this.#accepting[next]) return true;
       state = next;
     }
-    // Without an anchor at the start the empty match at the end counts as well.
+    // Without an anchor at the start, an empty match at the end counts too.
     if (this.#anchoredEnd && this.#empty && !this.#anchoredStart) return true;
     return this.#anchoredEnd ? this.#accepting[state] === true : false;
   }
@@ -94,7 +94,7 @@ export class Automaton {
   }
 }
 
-/** An automaton for the pattern, or undefined when it is not of the plain kind. */
+/** `automaton` returns an automaton for the pattern, or undefined if the pattern is not simple. */
 export function automaton(pattern: string): Automaton | undefined {
   const parsed = parsePattern(pattern);
   return parsed === undefined ? undefined : new Automaton(parsed);

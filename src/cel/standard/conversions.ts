@@ -1,4 +1,4 @@
-/** `int(x)`, `string(x)`, `timestamp(x)` …: what can be made of what, and the errors of what cannot. */
+/** The conversions `int(x)`, `string(x)`, `timestamp(x)` and others, with their errors. */
 import { type FunctionDeclaration, fn, overload } from '../declarations.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from '../time/text.ts';
 import { timestampOf } from '../time/values.ts';
@@ -82,7 +82,7 @@ export const CONVERSIONS: readonly FunctionDeclaration[] = [
   ]),
   fn('duration', [
     row('duration_to_duration', [DURATION], DURATION, same),
-    // Declared, so that it checks, but cel-go has no such conversion.
+    // The conversion is declared for the type checker, but cel-go does not implement it.
     row('int64_to_duration', [INT], DURATION, () => failed('int', 'google.protobuf.Duration')),
     row(
       'string_to_duration',

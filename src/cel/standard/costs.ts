@@ -7,10 +7,10 @@ import { OpaqueValue, type Result } from '../values.ts';
 /** One pass over the first argument. */
 export const firstTraversal: RuntimeCost = (args) => traversal(sizeThroughOptional(args[0] as Result));
 
-/** The size of the second argument: a list that is searched. */
+/** The size of the second argument, a list to search. */
 export const secondSize: RuntimeCost = (args) => sizeThroughOptional(args[1] as Result);
 
-/** The shorter of two: comparing stops there. */
+/** A traversal of the shorter argument, where a comparison stops. */
 export const shorterTraversal: RuntimeCost = (args) => compareCost(args[0] as Result, args[1] as Result);
 
 export const bothTraversal: RuntimeCost = (args) =>
@@ -28,7 +28,10 @@ export function compareCost(left: Result, right: Result): number {
   return traversal(Math.min(sizeThroughOptional(left), sizeThroughOptional(right)));
 }
 
-/** `==`: as comparing, but 1 for Kubernetes' own types, whose size is not looked at. `!=` has no such exception. */
+/**
+ * The cost of `==`: that of a comparison, but 1 for opaque types of Kubernetes, whose size is ignored. `!=` has no such
+ * exception.
+ */
 export function equalityCost(left: Result, right: Result): number {
   return left instanceof OpaqueValue ? 1 : compareCost(left, right);
 }

@@ -21,7 +21,7 @@ const size: Implementation = (value: Value) => {
 const test = (name: string, id: string, holds: (text: string, part: string) => boolean, soleCost: typeof searchCost) =>
   fn(name, [member(id, [STRING, STRING], BOOL, holds, { soleCost })]);
 
-/** Singleton in cel-go: it looks at the value, whatever the overload says. */
+/** cel-go declares this as a singleton: it checks the values itself, whatever the overload. */
 const match: Implementation = (text: Value, pattern: Value) =>
   typeof text === 'string' && typeof pattern === 'string' ? matches(text, pattern) : noSuchOverload();
 
@@ -42,7 +42,7 @@ const field = (
 const span = (name: string, id: string, unit: bigint): FunctionDeclaration =>
   fn(name, [member(id, [DURATION], INT, ({ nanoseconds }: Duration) => unitsIn(nanoseconds, unit))]);
 
-/** Go makes a float of whole units and rest and cuts it off: a rest that is nearly a unit may round up to one. */
+/** Go adds whole units and the remainder as floats and truncates: a remainder of nearly one unit may round up. */
 const unitsIn = (nanoseconds: bigint, unit: bigint): number =>
   Math.trunc(Number(nanoseconds / unit) + Number(nanoseconds % unit) / Number(unit)) + 0;
 

@@ -1,4 +1,4 @@
-/** The functions every environment has, and those of optionals and two-variable loops, as libraries. */
+/** The standard library, optionals and two-variable loops as libraries. */
 import { fn, type Implementation, type Library, overload } from '../declarations.ts';
 import { mapInsert, mapMerge } from '../map.ts';
 import { BIND_MACROS, BLOCK_MACROS, OPTIONAL_MACROS, STANDARD_MACROS, TWO_VARIABLE_MACROS } from '../parse/macros.ts';
@@ -38,7 +38,7 @@ export const OPTIONAL_TYPES: Library = {
   macros: OPTIONAL_MACROS,
 };
 
-/** Functions of optionals that the newest cel-go has and Kubernetes does not. */
+/** Functions on optionals that the newest cel-go has and Kubernetes does not. */
 export const NEWEST_OPTIONAL_TYPES: Library = { name: 'newest optional', functions: NEWEST_OPTIONALS };
 
 const K = parameter('K');
@@ -55,5 +55,5 @@ export const TWO_VARIABLES: Library = {
   macros: TWO_VARIABLE_MACROS,
 };
 
-/** `cel.bind(name, value, body)`. Kubernetes does not have it. */
+/** The macros `cel.bind(name, value, body)` and `cel.block`, which Kubernetes does not have. */
 export const BINDINGS: Library = { name: 'bindings', macros: [...BIND_MACROS, ...BLOCK_MACROS] };

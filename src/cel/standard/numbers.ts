@@ -1,4 +1,4 @@
-/** Numbers as text, as Go reads and writes them. */
+/** Parses and formats numbers like Go. */
 import { CelError, double, INT_MAX, INT_MIN, int, UINT_MAX, type Uint, uint, type Value } from '../values.ts';
 
 export function parseInt64(text: string): number | bigint | undefined {
@@ -18,7 +18,7 @@ const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 const HEXADECIMAL = /^([+-]?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?[pP]([+-]?[0-9]+)$/;
 const WORD = /^([+-]?)(?:(inf|infinity)|nan)$/i;
 
-/** Go's ParseFloat; a number too large is none. Single underscores may stand between digits. */
+/** `parseDouble` is Go's ParseFloat; an overflow is invalid. Single underscores are allowed between digits. */
 export function parseDouble(written: string): Value | undefined {
   const text = written.includes('_') ? written.replace(/(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])/g, '') : written;
   if (DECIMAL.test(text)) {
@@ -38,7 +38,7 @@ export function parseDouble(written: string): Value | undefined {
   return Number.isFinite(value) ? double(sign === '-' ? -value : value) : undefined;
 }
 
-/** Go's `%g`: the shortest digits, with an exponent below 1e-4 and from 1e6 on. */
+/** `formatDouble` is Go's `%g`: the shortest digits, with an exponent below 1e-4 and from 1e6 on. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';

@@ -1,4 +1,4 @@
-/** The operators as functions, with cel-go's names and ids. Each has one implementation that looks at its values. */
+/** The operators as functions, with the names and ids of cel-go. Each has one implementation for all overloads. */
 import { compare, equal } from '../compare.ts';
 import {
   type FunctionDeclaration,
@@ -45,7 +45,7 @@ const operator = (name: string, implementation: Implementation, rows: readonly R
     ),
   );
 
-/** Handled by the planner; declared so that they can be checked. */
+/** The planner handles these operators; they are declared for the type checker. */
 const planned: Implementation = () => noSuchOverload();
 
 const order = (accept: (sign: number) => boolean): Implementation => {
@@ -143,7 +143,7 @@ export const OPERATORS: readonly FunctionDeclaration[] = [
 const V = parameter('V');
 const K = parameter('K');
 
-/** Indexing, also of optionals; the planner makes attributes of them. */
+/** Indexing, including that of optionals; the planner turns it into attributes. */
 export const INDEXING: readonly Overload[] = [
   overload('index_list', [list(A), INT], A, selectIndex as Implementation),
   overload('index_map', [map(A, B), A], B, selectIndex as Implementation),

@@ -1,4 +1,4 @@
-/** Optional values: made, asked, unwrapped. `or` and `orValue` are lazy and left to the planner. */
+/** Functions on optional values. `or` and `orValue` are lazy; the planner handles them. */
 import { equal } from '../compare.ts';
 import { type FunctionDeclaration, fn, type Implementation, member, overload } from '../declarations.ts';
 import { mapSize } from '../map.ts';
@@ -66,7 +66,7 @@ export const OPTIONALS: readonly FunctionDeclaration[] = [
   fn('unwrapOpt', [member('optional_unwrapOpt', [list(optional(V))], list(V), unwrap)]),
 ];
 
-/** What the newest cel-go adds: whether there is a value, and it is this one. */
+/** The function that the newest cel-go adds: it compares the value of an optional. */
 export const NEWEST_OPTIONALS: readonly FunctionDeclaration[] = [
   fn('hasValue', [
     member(

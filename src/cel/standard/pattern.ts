@@ -1,13 +1,13 @@
 /**
- * The plain part of RE2's syntax, read into the positions of a pattern and which may follow which (Glushkov's
- * construction). Anything it does not know makes it answer undefined; it never guesses.
+ * Parses the simple part of RE2's syntax into positions and their successors (Glushkov's construction). It returns
+ * undefined for any other syntax.
  */
 
 const ALPHABET = 128;
 const MAX_POSITIONS = 120;
 
 interface ParsedPattern {
-  /** For each position, which characters it takes. */
+  /** For each position, the characters that it matches. */
   readonly positions: readonly Uint8Array[];
   readonly follow: readonly (readonly number[])[];
   readonly first: readonly number[];
@@ -32,7 +32,7 @@ function notPlain(): never {
   throw NOT_PLAIN;
 }
 
-/** A part of a pattern, before it has positions. */
+/** A part of a pattern, before positions are assigned. */
 type Part =
   | { readonly kind: 'characters'; readonly set: Uint8Array }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly Part[] }
@@ -61,7 +61,7 @@ class PatternParser {
     const end = this.#text.length - (anchoredEnd ? 1 : 0);
     const part = this.#choice(end);
     if (this.#at !== end) notPlain();
-    // `^a|b$` anchors one alternative each.
+    // In `^a|b$`, each anchor applies to one alternative.
     if ((anchoredStart || anchoredEnd) && part.kind === 'choice') notPlain();
     const piece = this.#build(part);
     return {
@@ -93,7 +93,7 @@ class PatternParser {
   #repeated(part: Part, end: number): Part {
     const bounds = this.#bounds(end);
     if (bounds === undefined) return part;
-    // A lazy repetition matches the same texts.
+    // A lazy repetition matches the same texts as a greedy one.
     if (this.#at < end && this.#text[this.#at] === '?') this.#at++;
     if (this.#at < end && this.#bounds(end) !== undefined) notPlain();
     return { kind: 'repeat', part, ...bounds };
@@ -243,7 +243,7 @@ class PatternParser {
     for (const each of from) for (const next of to) this.#follow[each]?.add(next);
   }
 
-  /** x{2,4} is xx(x(x)?)?, x{2,} is xxx*, each copy with positions of its own. */
+  /** x{2,4} is xx(x(x)?)?, x{2,} is xxx*; each copy has its own positions. */
   #repeat(part: Part, min: number, max: number): Piece {
     let piece = EMPTY;
     const required = max === Number.POSITIVE_INFINITY ? Math.max(min - 1, 0) : min;

@@ -1,4 +1,7 @@
-/** RE2 regular expressions, linear in time, compiled once: a bounded cache serves patterns that data brings along. */
+/**
+ * RE2 regular expressions with linear time. A bounded cache holds compiled patterns, because patterns may come from
+ * data.
+ */
 import { RE2JS } from 're2js';
 import { CelError } from '../values.ts';
 import { type Automaton, automaton } from './automaton.ts';
@@ -9,11 +12,11 @@ class Regex {
   readonly #automaton: Automaton | undefined;
   #re2: RE2JS | undefined;
 
-  /** Throws where the pattern is none. */
+  /** Throws if the pattern is invalid. */
   constructor(pattern: string) {
     this.#pattern = pattern;
     this.#automaton = automaton(pattern);
-    // What the automaton takes is a pattern of RE2 as well; compiling it there waits until it is needed.
+    // A pattern that the automaton supports is valid RE2 too; it is compiled with RE2 only if needed.
     if (this.#automaton === undefined) this.#re2 = RE2JS.compile(pattern);
   }
 
@@ -35,12 +38,12 @@ class Regex {
 const CACHE = new Map<string, Regex | CelError>();
 const MAX_CACHED = 256;
 
-/** The compiled pattern, or an error that says what is wrong with it. */
+/** `compileRegex` returns the compiled pattern, or an error if it is invalid. */
 export function compileRegex(pattern: string): Regex | CelError {
   const known = CACHE.get(pattern);
   if (known !== undefined) return known;
   const made = compileNew(pattern);
-  // The oldest goes first: a Map keeps the order of insertion.
+  // A Map keeps insertion order, so the oldest entry is evicted first.
   if (CACHE.size >= MAX_CACHED) CACHE.delete(CACHE.keys().next().value as string);
   CACHE.set(pattern, made);
   return made;

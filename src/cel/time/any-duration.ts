@@ -1,6 +1,6 @@
 /**
- * Durations as OpenAPI's format takes them: those of Go, and numbers with units in words, `5 minutes`, `1d`, also
- * inside other text.
+ * Durations of the OpenAPI format: those of Go, and numbers with units such as `5 minutes` and `1d`, also inside other
+ * text.
  */
 import { Duration } from '../values.ts';
 import { parseDuration } from './text.ts';
@@ -8,7 +8,7 @@ import { SECOND } from './values.ts';
 
 const DAY = 86_400n * SECOND;
 
-/** Each unit by the words for it; of the last word what it begins with is enough. */
+/** Each unit with its abbreviations and a stem; every word that starts with the stem is accepted. */
 const UNITS: readonly (readonly [words: readonly string[], stem: string, nanoseconds: bigint])[] = [
   [['ns'], 'nano', 1n],
   [['us', 'µs'], 'micro', 1000n],
@@ -23,7 +23,7 @@ const UNITS: readonly (readonly [words: readonly string[], stem: string, nanosec
 const PART = /(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g;
 const LARGEST = 2n ** 63n - 1n;
 
-/** undefined where it is none. A sum that is too large wraps around, as it does in Go. */
+/** `parseAnyDuration` returns undefined for invalid text. An overflow wraps around, as in Go. */
 export function parseAnyDuration(text: string): Duration | undefined {
   const exact = parseDuration(text);
   if (exact !== undefined) return exact;

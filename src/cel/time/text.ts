@@ -1,4 +1,4 @@
-/** Timestamps and durations as text, read and written as Go does: RFC 3339, `1h30m`, `5400s`. */
+/** Parses and formats timestamps and durations like Go: RFC 3339, `1h30m`, `5400s`. */
 import { type CelError, Duration, INT_MAX, type Timestamp } from '../values.ts';
 import { SECOND, timestampOf } from './values.ts';
 
@@ -61,7 +61,9 @@ const UNITS: Readonly<Record<string, bigint>> = {
 };
 const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Go's time.ParseDuration: signed numbers with units, `-1.5h`, `1h15m30.918s`; undefined when it is none. */
+/**
+ * `parseDuration` is Go's time.ParseDuration: signed numbers with units, `-1.5h`, `1h15m30.918s`; undefined if invalid.
+ */
 export function parseDuration(text: string): Duration | undefined {
   const negative = text.startsWith('-');
   const body = negative || text.startsWith('+') ? text.slice(1) : text;
@@ -82,14 +84,14 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(negative ? -total : total);
 }
 
-/** As Go's FormatFloat(d.Seconds(), 'f', -1) with an s: `5400s`, `0.000000001s`. */
+/** `formatDuration` is Go's FormatFloat(d.Seconds(), 'f', -1) with an s: `5400s`, `0.000000001s`. */
 export function formatDuration(duration: Duration): string {
   const whole = duration.nanoseconds / SECOND;
   const fraction = duration.nanoseconds % SECOND;
   return `${formatFixed(Number(whole) + Number(fraction) / 1e9)}s`;
 }
 
-/** The shortest decimal of a number, never with an exponent. */
+/** `formatFixed` returns the shortest decimal of a number, never with an exponent. */
 export function formatFixed(number: number): string {
   const text = String(number);
   const match = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text);

@@ -1,4 +1,4 @@
-/** Timestamps and durations: their ranges and arithmetic, at nanoseconds. */
+/** The ranges and arithmetic of timestamps and durations, in nanoseconds. */
 import { CelError, Duration, INT_MAX, INT_MIN, Timestamp } from '../values.ts';
 
 const MIN_SECONDS = -62135596800;
@@ -22,7 +22,7 @@ export function addTime(time: Timestamp, nanoseconds: bigint): Timestamp | CelEr
 }
 
 export function subtractTime(time: Timestamp, nanoseconds: bigint): Timestamp | CelError {
-  // Go negates the duration first, and that of the smallest one overflows.
+  // Go negates the duration first, which overflows for the smallest one.
   return nanoseconds === INT_MIN ? new CelError('overflow', 'integer overflow') : addTime(time, -nanoseconds);
 }
 

@@ -3,15 +3,15 @@ import { CelError, type Timestamp } from '../values.ts';
 
 export interface Fields {
   readonly year: number;
-  /** 0…11 */
+  /** The month, 0…11. */
   readonly month: number;
   readonly day: number;
   readonly hour: number;
   readonly minute: number;
   readonly second: number;
-  /** 0 is Sunday. */
+  /** The day of the week; 0 is Sunday. */
   readonly weekday: number;
-  /** 0 is the first of January. */
+  /** The day of the year; 0 is the first of January. */
   readonly yearDay: number;
 }
 
@@ -37,7 +37,7 @@ export function utcFields(seconds: number): Fields {
   };
 }
 
-/** Seconds east of UTC. */
+/** Returns the offset in seconds east of UTC. */
 function zoneOffset(time: Timestamp, zone: string): number | CelError {
   if (zone === 'UTC' || zone === '') return 0;
   const colon = zone.indexOf(':');
@@ -72,7 +72,7 @@ function formatFor(zone: string): Intl.DateTimeFormat | null {
   const known = FORMATS.get(zone);
   if (known !== undefined) return known;
   let made: Intl.DateTimeFormat | null = null;
-  // Intl takes names in any case and abbreviations of its own; Go takes what is a file of the zone database.
+  // Intl accepts names in any case and its own abbreviations; Go accepts only the files of the zone database.
   if (/^[A-Za-z0-9_+\-/]+$/.test(zone) && !/^[+-]/.test(zone)) {
     try {
       made = new Intl.DateTimeFormat('en-US', {

@@ -1,4 +1,4 @@
-/** cel-go's encoders extension: base64 and JSON. Its YAML, and its JSON of a given type, are not there. */
+/** cel-go's encoders extension: base64 and JSON. YAML and typed JSON are not supported. */
 import { sizeOf } from '../../cost/size.ts';
 import { fn, type Library, overload, type RuntimeCost, type StaticCost, UNBOUNDED } from '../../declarations.ts';
 import { DecodeError, decodeJson } from '../../decode.ts';
@@ -45,14 +45,15 @@ export const encoders: Library = {
     ]),
     fn('json.parse', [
       overload('json_parse_string', [STRING], optional(DYN), parseJson, {
-        // As for encode: the size of the text is paid.
+        // The size of the text is charged, as for encode.
         cost: ([text]) => sizeOf(text ?? null) + 1,
         estimate: (_target, [text]) => estimate(add(sizeOfNode(text), ONE), UNKNOWN_SIZE),
       }),
     ]),
     fn('json.encode', [
       overload('json_encode_dyn', [DYN], STRING, encodeJson, {
-        // cel-go counts the highest cost there is, so that no budget allows a call. Here the size of the text is paid.
+        // cel-go charges the maximum cost, so no budget allows a call. This implementation charges the size of the
+        // text.
         cost: (_args, result) => sizeOf(result) + 1,
         estimate: () => estimate(UNKNOWN_SIZE, UNKNOWN_SIZE),
       }),
@@ -60,7 +61,7 @@ export const encoders: Library = {
   ],
 };
 
-/** Padded or not; line breaks may stand anywhere, as Go's decoder has it. */
+/** Decodes base64 with or without padding; line breaks are allowed anywhere, like in Go's decoder. */
 function decode(text: string): Uint8Array | CelError {
   const digits = text.replace(/[\r\n]/g, '');
   const unpadded = digits.replace(/={1,2}$/, '');
@@ -70,7 +71,7 @@ function decode(text: string): Uint8Array | CelError {
   return new Uint8Array(Buffer.from(unpadded, 'base64'));
 }
 
-/** The alphabet that needs no escapes in a URL. */
+/** Decodes the URL-safe alphabet. */
 function decodeUrl(text: string): Uint8Array | CelError {
   if (/[+/]/.test(text)) return invalidArgument('illegal base64 data');
   return decode(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -80,7 +81,7 @@ function encodeUrl(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** What the text stands for, or none where it is no JSON. */
+/** Parses JSON text; returns an empty optional if it is invalid. */
 function parseJson(text: string): Optional {
   try {
     return new Optional(decodeJson(text));

@@ -1,6 +1,6 @@
 /**
- * `format` as cel-go has it from version 4 of its strings extension on: no locale, the same text inside lists and
- * maps as outside, and %d, %f and %e for every number.
+ * `format` of cel-go from version 4 of its strings extension on: no locale, the same text inside and outside lists and
+ * maps, and %d, %f and %e for every number.
  */
 import { formatDuration, formatFixed, formatTimestamp } from '../../time/text.ts';
 import {
@@ -49,7 +49,7 @@ export const format = formatIn({
 
 const decimal = (number: number): string => (Object.is(number, -0) ? '-0' : formatFixed(number));
 
-/** Any number as a double; undefined for what is none. */
+/** Formats any number as a double; undefined for other values. */
 function numberText(value: Value, finite: (number: number) => string): string | undefined {
   const number = isInt(value) ? Number(value) : value instanceof Uint ? Number(value.value) : doubleOf(value);
   if (number === undefined) return undefined;
@@ -61,7 +61,7 @@ function scientific(number: number, precision: number): string {
   return `${mantissa}e${exponent < 0 ? '-' : '+'}${Math.abs(exponent).toString().padStart(2, '0')}`;
 }
 
-/** An error names the type of what has no text, however deep it is. */
+/** Returns the text of a value. An error names the type of the nested value that has no text. */
 function plainText(value: Value): string | CelError {
   if (typeof value === 'string') return value;
   if (value === null || typeof value === 'boolean') return String(value);

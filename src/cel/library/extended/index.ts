@@ -1,4 +1,4 @@
-/** Kubernetes' libraries with cel-go's newest extensions in place of the older ones, and those Kubernetes has not. */
+/** The libraries of Kubernetes with the newest extensions of cel-go, and extensions that Kubernetes does not have. */
 
 import type { Library } from '../../declarations.ts';
 import { ownLibraries } from '../kubernetes/index.ts';

@@ -1,4 +1,4 @@
-/** A value as JSON text, by the rules of protocol buffers for what JSON has no type for. */
+/** Encodes values as JSON text; types that JSON does not have follow the rules of protocol buffers. */
 import { isKey, mapEntries } from '../../map.ts';
 import { compareText } from '../../text.ts';
 import { formatDuration, formatTimestamp } from '../../time/text.ts';
@@ -18,7 +18,7 @@ import {
   type Value,
 } from '../../values.ts';
 
-/** Deeper than any object may be nested. */
+/** The maximum nesting depth, which exceeds that of any Kubernetes object. */
 const MAX_DEPTH = 512;
 
 export const encodeJson = (value: Value): string | CelError => encode(value, 0);
@@ -43,13 +43,13 @@ function encode(value: Value, depth: number): string | CelError {
 
 const withoutForm = (what: string): CelError => invalidArgument(`json.encode: ${what} has no form in JSON`);
 
-/** Past 2^53 a JSON number would be read back as another one, so it becomes a string. */
+/** A JSON number past 2^53 would not survive a round trip, so it becomes a string. */
 const whole = (value: number | bigint): string => (typeof value === 'bigint' ? quoted(String(value)) : String(value));
 
-/** As Go's encoding/json: an exponent below 1e-6 and from 1e21 on, which is JavaScript's rule too. */
+/** Like Go's encoding/json: an exponent below 1e-6 and from 1e21 on, which is also JavaScript's rule. */
 const real = (value: number): string => (Object.is(value, -0) ? '-0' : String(value));
 
-/** Go escapes what could end a script element, and the two line separators. */
+/** Go escapes characters that could end a script element, and the two line separators. */
 const quoted = (text: string): string =>
   JSON.stringify(text.toWellFormed()).replace(
     /[<>&\u2028\u2029]/g,
@@ -66,7 +66,7 @@ function encodeList(list: readonly Value[], depth: number): string | CelError {
   return `[${texts.join(',')}]`;
 }
 
-/** Keys as strings, in order. */
+/** Encodes entries in order, with keys as strings. */
 function encodeEntries(entries: readonly (readonly [Value, Value])[], depth: number): string | CelError {
   const texts: { key: string; value: string }[] = [];
   for (const [key, value] of entries) {

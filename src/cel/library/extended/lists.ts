@@ -1,5 +1,6 @@
 /**
- * cel-go's lists extension at its newest version: as version 3, with costs that know the elements, and a bounded range.
+ * cel-go's lists extension at its newest version: version 3 plus costs that depend on the elements, and a bounded
+ * range.
  */
 import { sizeOf } from '../../cost/size.ts';
 import { type EstimateNode, fn, type Library, member, overload, type Range, UNBOUNDED } from '../../declarations.ts';
@@ -28,7 +29,7 @@ const MAX_RANGE = 1_000_000;
 
 const listCall = (cost: Range, result: Range) => estimate(add(cost, fixed(10), ONE), result);
 
-/** How long the list is when the lists inside it are taken apart. */
+/** Returns the size of the flattened list. */
 function flattened(node: EstimateNode | undefined, depth: number): Range {
   const size = sizeOfNode(node);
   if (depth === 0 || node?.type.kind !== 'list') return size;
@@ -44,7 +45,7 @@ const flattening = {
   },
 };
 
-/** What comparing two elements costs at most. */
+/** Returns the maximum cost of comparing two elements. */
 function elementCost(kind: string | undefined, element: EstimateNode | undefined): Range {
   switch (kind) {
     case 'string':
@@ -64,7 +65,7 @@ function comparingAll(keys: EstimateNode | undefined, kind: string | undefined, 
   return scale(multiply(multiply(size, size), elementCost(kind, element)), 2);
 }
 
-/** The functions of the sets extension under other names, as members. */
+/** The functions of the sets extension as member functions with other names. */
 const asSets = (name: string, holds: (list: Elements, other: Elements) => boolean, passes: number) =>
   fn(name, [member(`list_${name}_list`, [LIST, LIST], BOOL, holds, setCosts(passes))]);
 
@@ -75,7 +76,7 @@ const kept = (listsExtension.functions ?? []).filter(({ name }) => !replaced.has
 const runtimeCostOf = (name: string, id: string) =>
   listsExtension.functions?.find((each) => each.name === name)?.overloads.find((each) => each.id === id)?.soleCost;
 
-/** The run time cost is that of version 3. */
+/** The run-time cost is that of version 3. */
 const costOf = (name: string, id: string) => {
   const cost = runtimeCostOf(name, id);
   return cost === undefined ? {} : { cost };

@@ -75,7 +75,7 @@ export const math: Library = {
       overload('math_bitNot_int_int', [INT], INT, (value: Int) => int(~BigInt(value))),
       overload('math_bitNot_uint_uint', [UINT], UINT, ({ value }: Uint) => uint(BigInt.asUintN(64, ~BigInt(value)))),
     ]),
-    // To the right a negative int moves as its bits do: zeros come in from the left.
+    // A right shift of a negative int shifts its bits: zeros are inserted from the left.
     shifting('bitShiftLeft', (value, bits) => value << bits),
     shifting('bitShiftRight', (value, bits) => BigInt.asUintN(64, value) >> bits),
   ],
@@ -91,7 +91,7 @@ function rounding(name: string, of: (number: number) => number): FunctionDeclara
   return fn(`math.${name}`, [overload(`math_${name}_double`, [DOUBLE], DOUBLE, onDouble(of))]);
 }
 
-/** Halves go away from zero; Math.round takes them up. */
+/** Rounds halves away from zero; Math.round rounds them up. */
 function roundAwayFromZero(number: number): number {
   const whole = Math.trunc(number);
   return Math.abs(number - whole) >= 0.5 ? whole + Math.sign(number) : whole;
@@ -127,7 +127,7 @@ function shifting(name: string, of: (value: bigint, bits: bigint) => bigint): Fu
   ]);
 }
 
-/** `replaces` says from the order of the best so far and the next whether the next is better. */
+/** `replaces` decides, from the order of the best value so far and the next one, whether the next one is better. */
 function extremeFunction(name: string, id: string, replaces: (order: number) => boolean): FunctionDeclaration {
   const better = (best: Value, next: Value): Value | CelError => {
     const order = compare(best, next);
@@ -169,7 +169,7 @@ function pair(
 
 const isNumber = (value: Value): boolean => isInt(value) || value instanceof Uint || doubleOf(value) !== undefined;
 
-/** `math.least(…)`: one number or a list of them, or two or more numbers. */
+/** The macro `math.least(…)` takes one number, a list of numbers, or two or more numbers. */
 function extremeMacro(name: 'least' | 'greatest', target: string): Macro {
   return {
     name,

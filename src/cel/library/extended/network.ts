@@ -1,4 +1,4 @@
-/** cel-go's network extension: Kubernetes' ip and cidr and `isMask`, with literals checked before anything runs. */
+/** cel-go's network extension: ip and cidr of Kubernetes, `isMask`, and validation of literals at compile time. */
 
 import type { CallValidator, Library } from '../../declarations.ts';
 import { fn, member } from '../../declarations.ts';

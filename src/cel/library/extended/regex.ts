@@ -64,7 +64,8 @@ export const regex: Library = {
 };
 
 /**
- * The matches of a pattern with one group at most: the group where there is one, or the whole. Empty groups are none.
+ * Returns the matches of a pattern with at most one group: the group if there is one, else the whole match. Empty
+ * groups are skipped.
  */
 function captured(text: string, pattern: string, limit: number): readonly string[] | CelError {
   const expression = regularExpression(pattern);
@@ -109,7 +110,7 @@ function replace(text: string, pattern: string, by: string, limit: Int): string 
   return replaced + text.slice(end);
 }
 
-/** `\1` to `\9` and `\0` stand for groups, `\\` for a backslash. */
+/** Expands a replacement template: `\1` to `\9` and `\0` are groups, `\\` is a backslash. */
 function fillIn(template: string, text: string, spans: readonly Span[]): string | CelError {
   let filled = '';
   for (let at = 0; at < template.length; at++) {

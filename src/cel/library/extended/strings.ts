@@ -1,4 +1,7 @@
-/** cel-go's strings extension at its newest version (5), with `reverse`, and costs by the size of what comes out. */
+/**
+ * cel-go's strings extension at its newest version (5), with `reverse`, and costs that depend on the size of the
+ * result.
+ */
 import { sizeOf } from '../../cost/size.ts';
 import type { Library, Range, RuntimeCost, StaticCost } from '../../declarations.ts';
 import type { Result } from '../../values.ts';
@@ -27,7 +30,7 @@ const atLeastOne = (of: Range): Range => range(Math.max(of.min, 1), Math.max(of.
 
 const transformCost: RuntimeCost = ([text], result) => 1 + scan(size(text)) + size(result);
 
-/** The result is as long as the text. */
+/** The costs of functions whose result is as long as the text. */
 const sameLength = {
   cost: transformCost,
   estimate: ((target) => {

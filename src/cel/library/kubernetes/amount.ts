@@ -1,19 +1,19 @@
 /**
- * Decimal amounts: a whole number times a power of ten, exact. Kubernetes keeps an amount in an int64 while it fits
- * and in an arbitrary-precision decimal after that; which of the two it is shows in `isInteger`.
+ * Exact decimal amounts: a whole number times a power of ten. Kubernetes keeps an amount in an int64 while it fits, and
+ * in an arbitrary-precision decimal otherwise; `isInteger` shows the difference.
  */
 import { INT_MAX, INT_MIN } from '../../values.ts';
 
 export interface Amount {
-  /** A number while it is safe, so that the everyday comparison needs no bigint. */
+  /** A number while it is safe, so that the common comparison needs no bigint. */
   readonly unscaled: number | bigint;
-  /** The power of ten that `unscaled` is multiplied with. */
+  /** The power of ten that `unscaled` is multiplied by. */
   readonly scale: number;
-  /** Kept as an arbitrary-precision decimal (Go's inf.Dec), not as an int64 with a scale. */
+  /** Whether it is an arbitrary-precision decimal (Go's inf.Dec), not an int64 with a scale. */
   readonly decimal: boolean;
 }
 
-/** Amounts further apart than this many digits are compared by length and not added: 10^1000000000 fits no memory. */
+/** Amounts that differ by more digits than this are compared by length and not added: 10^1000000000 fits no memory. */
 const MAX_DIGITS = 100_000;
 
 export const narrow = (value: bigint): number | bigint =>
@@ -25,7 +25,7 @@ export const signOf = ({ unscaled }: Amount): number => (unscaled > 0 ? 1 : unsc
 
 const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power);
 
-/** -1, 0 or 1; exact for any two amounts. */
+/** `compareAmounts` returns -1, 0 or 1; it is exact for any two amounts. */
 export function compareAmounts(left: Amount, right: Amount): number {
   if (left.scale === right.scale) return order(left.unscaled, right.unscaled);
   const sign = signOf(left);
@@ -37,13 +37,13 @@ export function compareAmounts(left: Amount, right: Amount): number {
   return difference > 0 ? result : 0 - result;
 }
 
-/** `value` × 10^gap against `other`, both not zero and of the same sign. */
+/** Compares `value` × 10^gap with `other`; both are nonzero and have the same sign. */
 function compareRaised(value: number | bigint, gap: number, other: number | bigint, sign: number): number {
   if (typeof value === 'number' && typeof other === 'number' && gap < POWERS.length) {
     const product = value * (POWERS[gap] as number);
     if (Number.isSafeInteger(product)) return order(product, other);
   }
-  // A longer number is larger; so only those of about one length are ever multiplied out.
+  // A longer number is larger, so only numbers of about the same length are multiplied out.
   if (gap > 40 && gap > digits(other)) return sign;
   return order(BigInt(value) * 10n ** BigInt(gap), BigInt(other));
 }
@@ -52,13 +52,13 @@ const order = (left: number | bigint, right: number | bigint): number => (left <
 
 const digits = (value: number | bigint): number => value.toString().length;
 
-/** The sum, or undefined when it would have more digits than anyone can mean. */
+/** `addAmounts` returns the sum, or undefined if it would exceed MAX_DIGITS. */
 export function addAmounts(left: Amount, right: Amount): Amount | undefined {
   const small = left.decimal || right.decimal ? undefined : addIntegers(left, right);
   return small ?? addDecimals(left, right, 1n);
 }
 
-/** The difference, as addAmounts. */
+/** `subtractAmounts` returns the difference, or undefined like `addAmounts`. */
 export function subtractAmounts(left: Amount, right: Amount): Amount | undefined {
   const small = left.decimal || right.decimal ? undefined : addIntegers(left, opposite(right));
   return small ?? addDecimals(left, right, -1n);
@@ -70,7 +70,7 @@ function addDecimals(left: Amount, right: Amount, sign: bigint): Amount | undefi
   return { unscaled: narrow(raise(left, scale) + sign * raise(right, scale)), scale, decimal: true };
 }
 
-/** In int64; undefined when that overflows. */
+/** Adds in int64; undefined if that overflows. */
 function addIntegers(left: Amount, right: Amount): Amount | undefined {
   if (right.unscaled === 0) return left;
   if (left.unscaled === 0) return right;
@@ -82,7 +82,7 @@ function addIntegers(left: Amount, right: Amount): Amount | undefined {
   return { unscaled: narrow(sum), scale, decimal: false };
 }
 
-/** In int64, where -2^63 has no opposite and stays itself: Kubernetes subtracts by adding the opposite. */
+/** Negates in int64, where -2^63 stays itself: Kubernetes subtracts by adding the negated amount. */
 function opposite(amount: Amount): Amount {
   if (typeof amount.unscaled === 'number') return { ...amount, unscaled: amount.unscaled === 0 ? 0 : -amount.unscaled };
   return { ...amount, unscaled: narrow(BigInt.asIntN(64, -amount.unscaled)) };
@@ -90,7 +90,7 @@ function opposite(amount: Amount): Amount {
 
 const raise = ({ unscaled, scale }: Amount, to: number): bigint => BigInt(unscaled) * 10n ** BigInt(scale - to);
 
-/** The int64 it stands for, or undefined: a fraction, too large, or kept as a decimal. */
+/** `asInteger` returns the int64 value; undefined for a fraction, an overflow or a decimal. */
 export function asInteger({ unscaled, scale, decimal }: Amount): bigint | undefined {
   if (decimal || scale < 0) return undefined;
   if (scale === 0 || unscaled === 0) return BigInt(unscaled);
@@ -99,13 +99,13 @@ export function asInteger({ unscaled, scale, decimal }: Amount): bigint | undefi
   return fitsInt64(value) ? value : undefined;
 }
 
-/** The nearest double of the digits times a power of ten, which rounds a second time. */
+/** `approximate` returns the nearest double of the digits times a power of ten, which rounds a second time. */
 export function approximate({ unscaled, scale }: Amount): number {
   const base = Number(unscaled);
   return scale === 0 ? base : base * powerOfTen(scale);
 }
 
-/** Go's math.Pow10: the product or quotient of two table entries, which for some powers is not the nearest double. */
+/** Go's math.Pow10: the product or quotient of two table entries, which is not always the nearest double. */
 function powerOfTen(power: number): number {
   if (power > 308) return Number.POSITIVE_INFINITY;
   if (power < -323) return 0;

@@ -1,6 +1,6 @@
 /**
  * Authorization checks in expressions: `authorizer.group('apps').resource('deployments').check('create').allowed()`.
- * The library gathers what is asked; the host, which knows the user and the cluster, gives the answers.
+ * The library collects the attributes of the check; the host, which knows the user and the cluster, decides.
  */
 import { sizeOf } from '../../cost/size.ts';
 import { fn, type Library, member } from '../../declarations.ts';
@@ -27,11 +27,11 @@ export interface ResourceAttributes {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
-  /** The rest are empty when the expression does not say. */
+  /** The following attributes are empty unless the expression sets them. */
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** As written. One that cannot be parsed restricts nothing. */
+  /** The selector as written. An invalid selector restricts nothing. */
   readonly fieldSelector: string;
   readonly labelSelector: string;
 }
@@ -41,7 +41,7 @@ export type AuthorizationAttributes = PathAttributes | ResourceAttributes;
 export interface AuthorizationAnswer {
   readonly allowed: boolean;
   readonly reason?: string;
-  /** Why the question could not be answered. */
+  /** The reason why the check failed. */
   readonly error?: string;
 }
 
@@ -68,7 +68,7 @@ export const AUTHORIZER = TYPES.authorizer.type;
 /** The type of the variable `authorizer.requestResource`. */
 export const RESOURCE_CHECK = TYPES.resource.type;
 
-/** Kubernetes compares none of these with anything, themselves included. */
+/** Kubernetes cannot compare these values with anything, not even with themselves. */
 abstract class Incomparable extends ComparedValue {
   override equalsOrError(): CelError {
     return noSuchOverload();
@@ -143,13 +143,15 @@ class Decision extends Incomparable {
   }
 }
 
-/** An expression can afford two checks. */
+/** The cost of one check: an expression can afford two. */
 const CHECK_COST = 350_000;
 
 const one = { estimate: nominal };
 const check = { cost: () => CHECK_COST, estimate: () => estimate(fixed(CHECK_COST)) };
 
-/** A list of requirements, each of at least two characters, each with a struct and a list of its own. */
+/**
+ * The costs of a selector: a list of requirements, each of at least two characters, with a struct and a list.
+ */
 const selector = {
   cost: ([, text]: readonly Parameters<typeof sizeOf>[0][]) => {
     const size = sizeOf(text ?? null);

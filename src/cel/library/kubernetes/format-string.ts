@@ -1,6 +1,6 @@
 /**
- * `format` as cel-go has it up to version 3 of its strings extension: %f and %e are written for the locale en_US,
- * with commas between thousands and powers of ten in superscript, and what stands in lists is written as CEL literals.
+ * `format` of cel-go up to version 3 of its strings extension: %f and %e use the locale en_US, with commas between
+ * thousands and superscript powers of ten, and elements of lists are written as CEL literals.
  */
 import { formatDouble } from '../../standard/numbers.ts';
 import { formatDuration, formatTimestamp } from '../../time/text.ts';
@@ -29,13 +29,13 @@ export const format = formatIn({
   text: plainText,
   decimal: wholeNumber,
   fixedPoint: (value, precision) => localized(value, (number) => grouped(fixedDecimal(number, precision))),
-  // cel-go writes the precision where the width goes: six digits after the point, and blanks in front.
+  // cel-go passes the precision as the width: six decimal places, padded with leading blanks.
   scientific: (value, precision) => localized(value, scientific)?.padStart(precision),
 });
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** %s: undefined for what has no text. */
+/** Formats %s; undefined for a value without a text form. */
 function plainText(value: Value): string | CelError | undefined {
   if (typeof value === 'string') return value;
   if (value === null) return 'null';
@@ -57,7 +57,7 @@ function plainText(value: Value): string | CelError | undefined {
   }
 }
 
-/** A value inside a list or map, as a literal. */
+/** Formats a value inside a list or map as a literal. */
 function literalText(value: Value): string | CelError {
   const number = doubleOf(value);
   if (number !== undefined) {
@@ -79,13 +79,13 @@ const NOT_FINITE: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 };
 
-/** A double, or one of the three words for what is no number. */
+/** Formats a double, or one of the three texts for NaN and the infinities. */
 function localized(value: Value, finite: (number: number) => string): string | undefined {
   const number = typeof value === 'string' && Object.hasOwn(NOT_FINITE, value) ? NOT_FINITE[value] : doubleOf(value);
   if (number === undefined) return undefined;
   if (Number.isNaN(number)) return 'NaN';
   if (!Number.isFinite(number)) return number > 0 ? '∞' : '-∞';
-  // The locale's printer has no negative zero.
+  // The printer of the locale has no negative zero.
   return finite(number === 0 ? 0 : number);
 }
 

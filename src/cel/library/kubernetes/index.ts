@@ -14,7 +14,7 @@ import { semvers } from './semver.ts';
 import { strings } from './strings.ts';
 import { urls } from './urls.ts';
 
-/** What newer extensions do not replace. */
+/** The libraries that newer extensions do not replace. */
 export const ownLibraries: readonly Library[] = [
   urls,
   regex,

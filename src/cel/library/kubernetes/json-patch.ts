@@ -1,4 +1,4 @@
-/** jsonpatch.escapeKey: a key as a segment of a JSON pointer. */
+/** The function jsonpatch.escapeKey, which escapes a key as a segment of a JSON pointer. */
 import { sizeOf, traversal } from '../../cost/size.ts';
 import { fn, type Library, overload } from '../../declarations.ts';
 import { STRING } from '../../types.ts';

@@ -1,4 +1,4 @@
-/** cel-go's lists extension at version 3, with the costs that version has. */
+/** cel-go's lists extension at version 3, with the costs of that version. */
 import { sizeOf } from '../../cost/size.ts';
 import {
   type CallEstimate,
@@ -24,12 +24,12 @@ const LIST = list(parameter('T'));
 const LISTS = list(LIST);
 const DYNAMIC = list(DYN);
 
-/** What making a list costs before anything is put into it. */
+/** The base cost of creating a list. */
 const LIST_CREATE = 10;
-/** Nothing in an object comes near; JavaScript has to be kept from running out of memory. */
+/** The maximum length of a range. No Kubernetes object needs a longer one, and the limit protects memory. */
 const MAX_RANGE = 10_000_000;
 
-/** One for the call and the making of the list; the multiplication is rounded down. */
+/** `allocation` is the cost of a call that creates a list; the product is rounded down. */
 export const allocation = (size: number, factor: number): number => Math.floor(size * factor) + 1 + LIST_CREATE;
 
 const outputSize: RuntimeCost = (_args, result) => allocation(sizeOf(result), 1);
@@ -41,11 +41,11 @@ const selfCompare = (of: Result | undefined): number => {
   return allocation(size * size, factor);
 };
 
-/** Go turns a negative product into uint64, where it wraps round and with the sum wraps back. */
+/** Go converts a negative product to uint64, where it wraps around; the sum then wraps back. */
 const flattenCost: RuntimeCost = ([input, depth]) => {
   const levels = depth === undefined ? 1 : Number(depth);
   const product = Math.trunc(sizeOf(input ?? null) * levels);
-  // Past int64 the processor answers with its lowest number, which as uint64 is in the middle.
+  // Past int64, the conversion yields the minimum integer, which is 2^63 as uint64.
   if (product < -(2 ** 63)) return 2 ** 63;
   return product < 0 ? Number(BigInt.asUintN(64, BigInt(product) + 11n)) : product + 1 + LIST_CREATE;
 };

@@ -1,4 +1,4 @@
-/** Kubernetes' own functions on lists: isSorted, sum, min, max, indexOf, lastIndexOf. */
+/** The list functions of Kubernetes: isSorted, sum, min, max, indexOf, lastIndexOf. */
 import { compare, equal } from '../../compare.ts';
 import { traversalCost } from '../../cost/size.ts';
 import { fn, type Library, member, type Overload, type RuntimeCost, type StaticCost } from '../../declarations.ts';
@@ -28,10 +28,10 @@ type List = readonly Value[];
 
 const A = parameter('A');
 
-/** One walk over the receiver, whichever overload it is: indexOf on a string is counted so too. */
+/** One traversal of the receiver for every overload, including indexOf on a string. */
 export const walkCost: RuntimeCost = ([target]) => (target === undefined ? 0 : traversalCost(target));
 
-/** One for each element, and for strings and bytes a walk over each of them. */
+/** One per element, plus a traversal of each element for strings and bytes. */
 export const walkEstimate: StaticCost = (target) => {
   if (target === undefined) return undefined;
   const size = sizeOfNode(target);
@@ -106,7 +106,7 @@ function isSorted(of: List): boolean | CelError {
     if (!isComparable(each)) return noSuchOverload('isSorted');
     if (previous !== undefined) {
       const order = compare(previous, each);
-      // Two that have no order are not out of order.
+      // Two elements without an order do not count as unsorted.
       if (!(order instanceof CelError) && order > 0) return false;
     }
     previous = each;
@@ -136,7 +136,7 @@ function sumInts(of: List): Value | CelError {
       total += each;
       continue;
     }
-    // Go adds one by one, so a sum that leaves the range on its way is an error even if it would come back.
+    // Go adds element by element, so an intermediate overflow is an error even if the final sum would be in range.
     const sum: number | bigint | CelError = int(BigInt(total) + BigInt(each));
     if (sum instanceof CelError) return sum;
     total = sum;
@@ -163,9 +163,7 @@ function sumDoubles(of: List): Value | CelError {
   return double(total);
 }
 
-/**
- * A duration added to a time is a time, so a time among the durations makes the sum one; a second time does not fit.
- */
+/** A duration plus a timestamp is a timestamp, so the sum may contain one timestamp; a second one is an error. */
 function sumDurations(of: List): Value | CelError {
   let total = 0n;
   let time: Timestamp | undefined;

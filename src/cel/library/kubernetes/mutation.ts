@@ -4,7 +4,7 @@ import { CelError, type JsonMap, StructValue, typeOf, type Value } from '../../v
 const PATCH = 'JSONPatch';
 const PATCH_TEXTS = new Set(['op', 'path', 'from']);
 
-/** The value of `typeName{fields}`. A patch has its texts always, "" where they are not given. */
+/** `constructMutation` returns the value of `typeName{fields}`. The string fields of a JSONPatch default to "". */
 export function constructMutation(typeName: string, fields: JsonMap): Value | CelError {
   if (typeName !== PATCH) return new StructValue(typeName, fields);
   const patch: Record<string, Value> = { op: '', path: '', from: '' };
@@ -24,8 +24,8 @@ export function constructMutation(typeName: string, fields: JsonMap): Value | Ce
 }
 
 /**
- * What is wrong with the names of the objects inside `value`: the one under `spec` of an `Object` must be an
- * `Object.spec`, and so on. Lists and maps between them have no name.
+ * `misnamedObjects` lists wrong type names of the objects inside `value`: the object under `spec` of an `Object` must
+ * be an `Object.spec`, and so on. Lists and maps in between have no name.
  */
 export function misnamedObjects(value: Value, path: readonly string[] = ['Object']): readonly string[] {
   if (value instanceof StructValue) {

@@ -21,7 +21,7 @@ export function dns1123LabelProblems(name: string): readonly string[] {
   ];
 }
 
-/** `limit` words the complaint about length: older code counts characters, newer bytes; both mean bytes. */
+/** `limit` formats the length error: older code of Kubernetes says characters, newer code bytes; both count bytes. */
 export function dns1123SubdomainProblems(name: string, limit = tooManyCharacters): readonly string[] {
   const problems = utf8Length(name) > 253 ? [limit(253)] : [];
   if (isSubdomain(name)) return problems;
@@ -54,7 +54,7 @@ const KEY_RULE = ruleBroken(
   ['MyName', 'my.name', '123-abc'],
 );
 
-/** A label key: a name, perhaps with a DNS subdomain and a slash in front. */
+/** Validates a label key: a name, optionally with a DNS subdomain and a slash in front. */
 export function qualifiedNameProblems(text: string): readonly string[] {
   const parts = text.split('/');
   if (parts.length > 2) {
@@ -86,11 +86,15 @@ export function labelValueProblems(value: string): readonly string[] {
   ];
 }
 
-/** A prefix may end in a dash, since more will follow: Kubernetes looks at it with the last two bytes made one `a`. */
+/**
+ * A prefix may end in a dash, because more will follow: Kubernetes validates it with the last two bytes replaced by
+ * `a`.
+ */
 export function asPrefix(name: string): string {
   if (name.length < 2 || !name.endsWith('-')) return name;
   const before = name.charCodeAt(name.length - 2);
-  // Go cuts bytes: half of a longer character would stay behind, and make the name invalid. So does the whole of it.
+  // Go cuts bytes, which would leave half of a multi-byte character and make the name invalid. Keeping the whole
+  // character does so too.
   return before > 0x7f ? name.slice(0, -1) : `${name.slice(0, -2)}a`;
 }
 
@@ -104,7 +108,7 @@ function ruleBroken(rule: string, pattern: string, examples: readonly string[]):
   return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}regex used for validation is '${pattern}')`;
 }
 
-// Each rule is: only these characters, and these at both ends. Said so, nothing is gone over twice.
+// Each rule lists the allowed characters and those allowed at both ends. This form needs no backtracking.
 const LABEL_CHARACTERS = /^[-a-z0-9]+$/;
 const LABEL_ENDS = /^[a-z0-9].*[a-z0-9]$|^[a-z0-9]$/s;
 const KEY_CHARACTERS = /^[-A-Za-z0-9_.]+$/;

@@ -1,4 +1,4 @@
-/** Kubernetes' named formats: `format.dns1123Label().validate(name)` is none, or a list of what is wrong. */
+/** The named formats of Kubernetes: `format.dns1123Label().validate(name)` is an empty optional or a list of errors. */
 import { sizeOf } from '../../cost/size.ts';
 import { fn, type Library, member, overload, type RuntimeCost } from '../../declarations.ts';
 import { list, object, optional, STRING } from '../../types.ts';
@@ -24,7 +24,7 @@ const NAMED_FORMAT = object(NAME);
 export class NamedFormat extends ComparedValue {
   override readonly type = RUNTIME_TYPE;
   readonly name: string;
-  /** How long a pattern the cost reckons with. */
+  /** The assumed size of the pattern in cost estimates. */
   readonly patternSize: number;
   readonly problems: (text: string) => readonly string[];
 
@@ -116,7 +116,7 @@ export const namedFormats: Library = {
   ],
 };
 
-/** Padded, of the standard alphabet, and not empty: govalidator's rule. */
+/** Reports whether the text is non-empty, padded base64 of the standard alphabet: govalidator's rule. */
 function isBase64(text: string): boolean {
   return text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
@@ -132,7 +132,7 @@ function isDate(text: string): boolean {
   return day >= 1 && day <= days;
 }
 
-/** A date, a T and a time; what comes after a second T is not looked at, as in Kubernetes. */
+/** Reports whether the text is a date, a T and a time; text after a second T is ignored, as in Kubernetes. */
 function isDateTime(text: string): boolean {
   const [date = '', time] = text.toLowerCase().split('t');
   if (time === undefined || !isDate(date)) return false;

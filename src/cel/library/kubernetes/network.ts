@@ -1,4 +1,4 @@
-/** Kubernetes' ip and cidr libraries. */
+/** The ip and cidr libraries of Kubernetes. */
 import type { Library } from '../../declarations.ts';
 import { cidrFunctions, ipFunctions } from '../net/functions.ts';
 import { parseCIDR } from '../net/parse.ts';
@@ -11,6 +11,6 @@ export const ip: Library = { name: 'kubernetes.net.ip', types: [IP_TYPE], functi
 export const cidr: Library = {
   name: 'kubernetes.net.cidr',
   types: [CIDR_TYPE],
-  // Both the parser and its caller say what went wrong, in the same words.
+  // Both the parser and its caller in Kubernetes report the error, so the text occurs twice.
   functions: cidrFunctions((text) => parseCIDR(text, { every: PARSE_ERROR, unreadable: () => PARSE_ERROR })),
 };

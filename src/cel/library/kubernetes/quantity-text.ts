@@ -1,4 +1,6 @@
-/** Quantities as text: `1.5G`, `200Ki`, `12e6`, `0.1`, read as Kubernetes' resource.ParseQuantity reads them. */
+/**
+ * Parses and formats quantities such as `1.5G`, `200Ki`, `12e6` and `0.1` like resource.ParseQuantity of Kubernetes.
+ */
 import { type Amount, asInteger, compareAmounts, fitsInt64, narrow } from './amount.ts';
 
 export type QuantityFormat = 'decimal' | 'binary' | 'exponent';
@@ -40,7 +42,7 @@ const SUFFIXES: ReadonlyMap<string, Suffix> = new Map([
   ['Ei', binarySuffix(60)],
 ]);
 
-/** The number, or what is wrong with the text. */
+/** `parseQuantity` returns the quantity, or an error text. */
 export function parseQuantity(text: string): ParsedQuantity | string {
   if (text === '') return FORMAT_WRONG;
   const parts = split(text);
@@ -52,17 +54,17 @@ export function parseQuantity(text: string): ParsedQuantity | string {
 
 interface Parts {
   readonly negative: boolean;
-  /** Digits before the point without leading zeros, at least "0". */
+  /** The digits before the point without leading zeros, at least "0". */
   readonly whole: string;
   readonly fraction: string;
   readonly suffix: string;
-  /** Whether the text has a digit at all: `.` and `Mi` are zero, but only while no decimal has to be made of them. */
+  /** Whether the text has any digit: `.` and `Mi` are zero on the int64 path, and invalid on the decimal path. */
   readonly hasDigit: boolean;
 }
 
 const SUFFIX_LETTERS = 'eEinumkKMGTP';
 
-/** Reads the text once from the left: a regular expression would go over a long run of zeros again and again. */
+/** Parses the text in one pass: a regular expression would scan a long run of zeros repeatedly. */
 function split(text: string): Parts | undefined {
   const first = text.charCodeAt(0);
   const signed = first === 0x2d || first === 0x2b;
@@ -85,7 +87,7 @@ function split(text: string): Parts | undefined {
   };
 }
 
-/** Where the run of digits from `start` ends. */
+/** Returns the end of the run of digits from `start`. */
 function digitsFrom(text: string, start: number): number {
   let at = start;
   while (at < text.length) {
@@ -109,7 +111,7 @@ function interpretSuffix(text: string): Suffix | undefined {
 const INT64_DIGITS = 18;
 const NANO = -9;
 
-/** Short numbers down to nano: an int64 and a power of ten. */
+/** Parses short numbers down to nano as an int64 and a power of ten. */
 function asInt64({ negative, whole, fraction }: Parts, suffix: Suffix): ParsedQuantity | undefined {
   const binary = suffix.base === 2;
   const room = binary
@@ -124,7 +126,7 @@ function asInt64({ negative, whole, fraction }: Parts, suffix: Suffix): ParsedQu
   let unscaled: number | bigint = digits.length < 16 ? Number(digits) : narrow(BigInt(digits));
   if (binary) {
     const product = Number(unscaled) * 2 ** suffix.exponent;
-    // Multiplying by a power of two is exact, so a product that is safe is right.
+    // Multiplying by a power of two is exact, so a safe product is correct.
     unscaled = Number.isSafeInteger(product) ? product : BigInt(unscaled) << BigInt(suffix.exponent);
     if (typeof unscaled === 'bigint' && !fitsInt64(unscaled)) return undefined;
   }
@@ -134,10 +136,10 @@ function asInt64({ negative, whole, fraction }: Parts, suffix: Suffix): ParsedQu
 
 const MAX_ALLOWED: Amount = { unscaled: 2n ** 63n - 1n, scale: 0, decimal: true };
 const ONE: Amount = { unscaled: 1, scale: 0, decimal: true };
-/** More digits than this are refused where Kubernetes would grind for minutes: `1234567890123456789e1000000`. */
+/** Longer numbers are rejected; Kubernetes would compute for minutes on `1234567890123456789e1000000`. */
 const MAX_DIGITS = 100_000;
 
-/** Everything else: an exact decimal, rounded up to nano, and for binary suffixes not above 2^63 - 1. */
+/** Parses all other numbers as an exact decimal, rounded up to nano, with a maximum of 2^63 - 1 for binary suffixes. */
 function asDecimal({ negative, whole, fraction, hasDigit }: Parts, suffix: Suffix): ParsedQuantity | string {
   if (!hasDigit) return NUMBER_WRONG;
   let unscaled = BigInt(whole + fraction);
@@ -157,14 +159,14 @@ function asDecimal({ negative, whole, fraction, hasDigit }: Parts, suffix: Suffi
   return { amount, format };
 }
 
-/** `value` / 10^places, away from zero. */
+/** Returns `value` / 10^places, rounded away from zero. */
 function roundUp(value: bigint, places: number): bigint {
   if (places > value.toString().length) return 1n;
   const divisor = 10n ** BigInt(places);
   return (value + divisor - 1n) / divisor;
 }
 
-/** The canonical form: no fraction, the largest suffix that leaves a whole number. */
+/** `formatQuantity` writes the canonical form: no fraction, and the largest suffix that leaves a whole number. */
 export function formatQuantity({ amount, format }: ParsedQuantity): string {
   if (amount.unscaled === 0 || amount.unscaled === 0n) return '0';
   if (format === 'binary') {

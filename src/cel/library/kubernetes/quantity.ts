@@ -1,4 +1,4 @@
-/** Kubernetes' quantities: `quantity("1.5Gi").isGreaterThan(quantity("1G"))`. */
+/** The quantity library of Kubernetes: `quantity("1.5Gi").isGreaterThan(quantity("1G"))`. */
 import { fn, type Library, member, overload } from '../../declarations.ts';
 import { BOOL, DOUBLE, INT, object, STRING } from '../../types.ts';
 import { CelError, double, int, invalidArgument, noSuchOverload, TypeValue, type Value } from '../../values.ts';
@@ -18,7 +18,7 @@ export class Quantity extends ComparedValue {
   override readonly type = RUNTIME_TYPE;
   readonly amount: Amount;
   readonly format: QuantityFormat;
-  /** Came out of add or sub: on the right of `==` Kubernetes does not know such a one again. */
+  /** Whether it is a result of add or sub: Kubernetes does not accept such a value on the right of `==`. */
   readonly computed: boolean;
 
   constructor(amount: Amount, format: QuantityFormat, computed: boolean) {
@@ -38,7 +38,7 @@ export class Quantity extends ComparedValue {
   }
 }
 
-/** The quantity that `text` stands for, or an error that says why it is none. */
+/** `quantity` parses a quantity; it returns an error for invalid text. */
 export function quantity(text: string): Quantity | CelError {
   const parsed = parseQuantity(text);
   return typeof parsed === 'string' ? invalidArgument(parsed) : new Quantity(parsed.amount, parsed.format, false);
@@ -126,6 +126,6 @@ function difference(left: Quantity, right: Quantity): Quantity | CelError {
 
 function computed(left: Quantity, right: Quantity, amount: Amount | undefined): Quantity | CelError {
   if (amount === undefined) return new CelError('overflow', 'quantities are too far apart to be added');
-  // A zero takes on the way the other is written.
+  // A zero adopts the format of the other operand.
   return new Quantity(amount, signOf(left.amount) === 0 ? right.format : left.format, true);
 }

@@ -1,4 +1,4 @@
-/** Kubernetes' find and findAll. */
+/** The functions find and findAll of Kubernetes. */
 import { sizeOf } from '../../cost/size.ts';
 import type { CallValidator, Library } from '../../declarations.ts';
 import { fn, member, type RuntimeCost, type StaticCost } from '../../declarations.ts';
@@ -7,7 +7,7 @@ import { CelError } from '../../values.ts';
 import { add, estimate, multiply, ONE, range, scale, sizeOfNode } from '../estimate.ts';
 import { matchSpans, regularExpression } from '../regular-expression.ts';
 
-/** The time of an RE2 match: text times pattern, of which a state is taken to be four characters. */
+/** `matchCost` is the cost of an RE2 match: text size times pattern size, with four characters per state. */
 export const matchCost = (textSize: number, patternSize: number): number =>
   Math.ceil((1 + textSize) * 0.1) * Math.ceil(patternSize * 0.25);
 
@@ -16,13 +16,13 @@ const cost: RuntimeCost = ([text, pattern]) => matchCost(sizeOf(text ?? null), s
 const estimateCost: StaticCost = (target, [pattern]) => {
   const size = sizeOfNode(target);
   const search = multiply(scale(add(size, ONE), 0.1), scale(sizeOfNode(pattern), 0.25));
-  // At worst every character is a match of its own.
+  // In the worst case every character is a match of its own.
   return estimate(search, range(0, size.max));
 };
 
 const costs = { cost, estimate: estimateCost };
 
-/** Kubernetes compiles a pattern that is written out once, before anything runs: a wrong one fails the expression. */
+/** Kubernetes compiles a literal pattern at compile time: an invalid one rejects the expression. */
 const patternValidator = (name: 'find' | 'findAll'): CallValidator => ({
   function: name,
   member: true,

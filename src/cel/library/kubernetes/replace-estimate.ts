@@ -1,4 +1,4 @@
-/** How long the result of a `replace` may get, as Kubernetes reckons it. */
+/** Estimates the size of the result of `replace`, like Kubernetes. */
 import { type Range, type StaticCost, UNBOUNDED } from '../../declarations.ts';
 import { add, estimate, multiply, range, saturate, scale, sizeOfNode } from '../estimate.ts';
 
@@ -11,19 +11,19 @@ export const replaceEstimate: StaticCost = (target, [old, by]) => {
     multiply(range(shortest.replaced, longest.replaced), sizeOfNode(by)),
     range(shortest.kept, longest.kept),
   );
-  // Reading the text and writing the result.
+  // The cost covers reading the text and writing the result.
   return estimate(scale(text, 2 * 0.1), size);
 };
 
 interface Outcome {
-  /** How many times something is replaced. */
+  /** The number of replacements. */
   readonly replaced: number;
-  /** How much of the text stays. */
+  /** The size of the text that is kept. */
   readonly kept: number;
 }
 
 function longestResult(text: number, old: Range, by: Range): Outcome {
-  // An empty string is found around every character.
+  // An empty string matches around every character.
   if (old.min === 0) return { replaced: afterEach(text), kept: text };
   if (by.max <= old.min) return { replaced: 0, kept: text };
   return { replaced: saturate(Math.ceil(text / old.min)), kept: 0 };

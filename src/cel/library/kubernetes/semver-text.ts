@@ -1,13 +1,13 @@
-/** Semantic versions, read and ordered as github.com/blang/semver does. */
+/** Parses and compares semantic versions like github.com/blang/semver. */
 import { quote } from '../go-text.ts';
 
 export interface Version {
   readonly major: bigint;
   readonly minor: bigint;
   readonly patch: bigint;
-  /** Numbers where all characters are digits. */
+  /** Identifiers that consist of digits are numbers. */
   readonly prerelease: readonly (bigint | string)[];
-  /** Takes no part in the order. */
+  /** Build metadata does not affect the order. */
   readonly build: readonly string[];
 }
 
@@ -15,7 +15,7 @@ const DIGITS = /^[0-9]*$/;
 const IDENTIFIER = /^[0-9A-Za-z-]*$/;
 const MAX = 2n ** 64n - 1n;
 
-/** The version, or what is wrong with the text. */
+/** `parseVersion` returns the version, or an error text. */
 export function parseVersion(text: string): Version | string {
   if (text === '') return 'Version string empty';
   const parts = splitThree(text);
@@ -42,7 +42,7 @@ export function parseVersion(text: string): Version | string {
   return { major, minor, patch, prerelease, build };
 }
 
-/** A `v` in front goes, missing minor and patch become 0, and leading zeros go. */
+/** `normalizeVersion` removes a leading `v` and leading zeros, and sets a missing minor or patch to 0. */
 export function normalizeVersion(text: string): string | undefined {
   const parts = splitAtMost(text.startsWith('v') ? text.slice(1) : text, 3).map(withoutZeros);
   if (parts.length < 3 && /[+-]/.test(parts.at(-1) ?? '')) return undefined;
@@ -63,7 +63,7 @@ function splitThree(text: string): [string, string, string] | undefined {
   return parts.length === 3 ? (parts as [string, string, string]) : undefined;
 }
 
-/** Go's strings.SplitN on dots. */
+/** Splits at dots like Go's strings.SplitN. */
 function splitAtMost(text: string, count: number): string[] {
   const parts = text.split('.');
   return parts.length <= count ? parts : [...parts.slice(0, count - 1), parts.slice(count - 1).join('.')];
@@ -84,7 +84,7 @@ const notParsed = (text: string): string =>
   `strconv.ParseUint: parsing ${quote(text)}: ${text === '' ? 'invalid syntax' : 'value out of range'}`;
 
 function toUint64(text: string): bigint | undefined {
-  // Twenty digits are the most a uint64 has; there is no need to read more of them.
+  // A uint64 has at most twenty digits, so longer numbers are not parsed.
   if (text === '' || text.length > 20) return undefined;
   const value = BigInt(text);
   return value > MAX ? undefined : value;
@@ -105,7 +105,7 @@ function parsePrerelease(text: string): Part {
   return value === undefined ? { problem: notParsed(text) } : { value };
 }
 
-/** -1, 0 or 1. */
+/** `compareVersions` returns -1, 0 or 1. */
 export function compareVersions(left: Version, right: Version): number {
   return (
     order(left.major, right.major) ||
@@ -116,7 +116,7 @@ export function compareVersions(left: Version, right: Version): number {
 }
 
 function comparePrereleases(left: Version['prerelease'], right: Version['prerelease']): number {
-  // A version without a prerelease comes after all that have one.
+  // A version without a prerelease is higher than all versions that have one.
   if (left.length === 0 || right.length === 0) return order(right.length === 0 ? 0 : 1, left.length === 0 ? 0 : 1);
   for (const [index, part] of left.entries()) {
     const other = right[index];

@@ -1,4 +1,4 @@
-/** Kubernetes' semantic versions at version 1 of the library, which can normalize. */
+/** The semver library of Kubernetes at version 1, which supports normalization. */
 import { fn, type Library, member, overload } from '../../declarations.ts';
 import { BOOL, INT, object, STRING } from '../../types.ts';
 import { type CelError, int, invalidArgument, noSuchOverload, TypeValue, type Value } from '../../values.ts';
@@ -51,7 +51,7 @@ const isSemver = (text: string, normalize: boolean): boolean => typeof read(text
 
 const one = { estimate: nominal };
 
-/** Kubernetes hands a uint64 out as an int64: what is above the middle comes out negative. */
+/** Kubernetes converts the uint64 to an int64, so a number from 2^63 on becomes negative. */
 const number = (of: (version: Version) => bigint) => (value: Semver) => int(BigInt.asIntN(64, of(value.version)));
 
 const compared = (test: (order: number) => boolean | number) => (left: Semver, right: Semver) =>

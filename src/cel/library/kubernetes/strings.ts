@@ -1,4 +1,4 @@
-/** cel-go's strings extension at version 2 (no `reverse`), with Kubernetes' costs. */
+/** cel-go's strings extension at version 2 (without `reverse`), with the costs of Kubernetes. */
 import { sizeOf, traversal } from '../../cost/size.ts';
 import type { Library, Range, RuntimeCost, StaticCost } from '../../declarations.ts';
 import { add, estimate, literalCount, multiply, range, scale, sizeOfNode } from '../estimate.ts';
@@ -21,7 +21,7 @@ const splitting = {
   cost: passes(2),
   estimate: ((target, [, limit]) => {
     const size = sizeOfNode(target);
-    // With "" as the separator every character becomes an element.
+    // With an empty separator, every character becomes an element.
     return estimate(scale(size, 2 * 0.1), range(0, limit === undefined ? size.max : literalCount(limit, size.max)));
   }) satisfies StaticCost,
 };

@@ -1,4 +1,4 @@
-/** Kubernetes' URLs: `url("https://example.com/a").getHost()`. */
+/** The URL library of Kubernetes: `url("https://example.com/a").getHost()`. */
 import { fn, type Library, member, overload } from '../../declarations.ts';
 import { setOwn } from '../../map.ts';
 import { BOOL, list, map, object, STRING } from '../../types.ts';
@@ -39,7 +39,7 @@ export class UrlValue extends ComparedValue {
   }
 }
 
-/** What is wrong with `text` as an absolute URL or path, or undefined. */
+/** `requestUriProblem` returns the error of `text` as an absolute URL or path, or undefined if it is valid. */
 export function requestUriProblem(text: string): string | undefined {
   const parsed = parseRequestUri(toBytes(text));
   return parsed instanceof UrlProblem ? parsed.message : undefined;
@@ -48,7 +48,7 @@ export function requestUriProblem(text: string): string | undefined {
 function toUrl(text: string): UrlValue | CelError {
   const bytes = toBytes(text);
   const request = parseRequestUri(bytes);
-  // Read twice, as Kubernetes does: the first way refuses what is relative, the second knows fragments.
+  // The text is parsed twice, as in Kubernetes: the first parser rejects relative URLs, the second handles fragments.
   const parsed = request instanceof UrlProblem ? request : parseUrl(bytes);
   if (!(parsed instanceof UrlProblem)) return new UrlValue(parsed);
   return new CelError('invalid_argument', `URL parse error during conversion from string: ${parsed.message}`);

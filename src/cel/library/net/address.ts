@@ -1,14 +1,14 @@
-/** IP addresses as bytes, read and written as Go's net/netip does. */
+/** Parses and formats IP addresses as bytes, like Go's net/netip. */
 import { quote } from '../go-text.ts';
 
-/** Four bytes or sixteen. */
+/** An address of four or sixteen bytes. */
 interface Address {
   readonly bytes: Uint8Array;
-  /** After a `%`: `fe80::1%eth0`. Empty when there is none. */
+  /** The zone after `%`, as in `fe80::1%eth0`; empty if there is none. */
   readonly zone: string;
 }
 
-/** The address, or what is wrong with the text. */
+/** `parseAddress` returns the address, or an error text. */
 export function parseAddress(text: string): Address | string {
   for (const character of text) {
     if (character === '.') return parseVersion4(text);
@@ -27,7 +27,7 @@ function parseVersion4(text: string): Address | string {
   return typeof fields === 'string' ? fields : { bytes: Uint8Array.from(fields), zone: '' };
 }
 
-/** The four numbers of `dotted`, which is all of `text` or the end of it. */
+/** Parses the four numbers of `dotted`, which is all of `text` or its end. */
 function parseFields(text: string, dotted: string): readonly number[] | string {
   const fields: number[] = [];
   let value = 0;
@@ -63,7 +63,7 @@ function parseVersion6(text: string): Address | string {
 
 const HEX_GROUP = /[0-9a-fA-F]*/y;
 
-/** Reads the groups between colons into `bytes`, and spreads out the `::`. */
+/** Reads the groups between colons into `bytes` and expands the `::`. */
 class GroupReader {
   readonly bytes = new Uint8Array(16);
   readonly #text: string;
@@ -91,7 +91,7 @@ class GroupReader {
     return this.#expand();
   }
 
-  /** One group and the colon after it; 'end' when nothing follows. */
+  /** Reads one group and the colon after it; returns 'end' if nothing follows. */
   #group(): 'end' | string | undefined {
     HEX_GROUP.lastIndex = 0;
     const digits = HEX_GROUP.exec(this.#rest)?.[0] ?? '';
@@ -119,7 +119,7 @@ class GroupReader {
     return this.#rest === '' ? 'end' : undefined;
   }
 
-  /** `::ffff:1.2.3.4`: the last four bytes in dotted form. */
+  /** Reads the last four bytes in dotted form: `::ffff:1.2.3.4`. */
   #embedded(): 'end' | string {
     if (this.#ellipsis < 0 && this.#filled !== 12) {
       return problem(this.#text, 'embedded IPv4 address must replace the final 2 fields of the address', this.#rest);
@@ -150,13 +150,13 @@ class GroupReader {
 
 export const isVersion4 = (bytes: Uint8Array): boolean => bytes.length === 4;
 
-/** ::ffff:0:0/96, an IPv4 address in an IPv6 one. */
+/** `isMapped` reports whether the bytes are in ::ffff:0:0/96, an IPv4-mapped IPv6 address. */
 export function isMapped(bytes: Uint8Array): boolean {
   if (bytes.length !== 16 || bytes[10] !== 0xff || bytes[11] !== 0xff) return false;
   return bytes.subarray(0, 10).every((byte) => byte === 0);
 }
 
-/** The one canonical form: for IPv6 RFC 5952, the longest run of zeros shortened, lower case. */
+/** `formatAddress` writes the canonical form; for IPv6 that is RFC 5952: longest run of zeros shortened, lower case. */
 export function formatAddress(bytes: Uint8Array): string {
   if (isVersion4(bytes)) return bytes.join('.');
   if (isMapped(bytes)) return `::ffff:${bytes.subarray(12).join('.')}`;
@@ -170,7 +170,7 @@ export function formatAddress(bytes: Uint8Array): string {
 export const groupAt = (bytes: Uint8Array, index: number): number =>
   ((bytes[2 * index] ?? 0) << 8) | (bytes[2 * index + 1] ?? 0);
 
-/** The first of the longest runs of two or more. */
+/** Returns the first of the longest runs of two or more zeros. */
 function longestZeros(groups: readonly number[]): { start: number; end: number } | undefined {
   let longest: { start: number; end: number } | undefined;
   for (let start = 0; start < groups.length; start++) {

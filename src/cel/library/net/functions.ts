@@ -1,4 +1,4 @@
-/** The functions on net.IP and net.CIDR, which Kubernetes and cel-go's network extension share, costs and all. */
+/** The functions on net.IP and net.CIDR, with costs, shared by Kubernetes and cel-go's network extension. */
 import { sizeOf, traversal } from '../../cost/size.ts';
 import {
   type FunctionDeclaration,
@@ -96,16 +96,16 @@ export function cidrFunctions(parse: ParseCIDR): readonly FunctionDeclaration[] 
   ];
 }
 
-/** Two byte strings as long as the prefix are compared. */
+/** The cost of comparing two byte strings of the length of the prefix. */
 const ipCost: RuntimeCost = ([cidr]) => traversal(sizeOf(cidr ?? null), 2);
-/** And one of them is masked first, and the lengths are compared. */
+/** Like `ipCost`, plus masking one of them and comparing the lengths. */
 const cidrCost: RuntimeCost = ([cidr]) => traversal(sizeOf(cidr ?? null), 2) + traversal(sizeOf(cidr ?? null)) + 1;
 
 const ADDRESS: Range = range(4, 16);
 const IP_ESTIMATE = scale(add(ADDRESS, ADDRESS), 0.1);
 const CIDR_ESTIMATE = add(IP_ESTIMATE, scale(ADDRESS, 0.1), ONE);
 
-/** With a string the string is read too; but only where checking has settled that it is one. */
+/** Adds the cost of parsing a string argument, but only if type checking selected the string overload. */
 function parsedArgument(
   base: RuntimeCost,
   baseEstimate: Range,

@@ -1,4 +1,7 @@
-/** Strings to net.IP and net.CIDR, with what the libraries refuse on top of Go: zones and IPv4 in IPv6. */
+/**
+ * Parses strings to net.IP and net.CIDR. The libraries also reject zones and IPv4-mapped IPv6 addresses, which Go
+ * accepts.
+ */
 import { CelError } from '../../values.ts';
 import { quote } from '../go-text.ts';
 import { isMapped, isVersion4, parseAddress } from './address.ts';
@@ -16,10 +19,10 @@ export function parseIP(text: string): IP | CelError {
   return isMapped(address.bytes) ? failure(mapped(text)) : new IP(address.bytes);
 }
 
-/** How the messages open: Kubernetes and cel-go word them differently. */
+/** The prefixes of error messages, which differ between Kubernetes and cel-go. */
 interface CIDRMessages {
   readonly every: string;
-  /** After `every`, where the text is no prefix at all. */
+  /** Appended to `every` if the text is not a prefix at all. */
   readonly unreadable: (text: string) => string;
 }
 
@@ -39,7 +42,7 @@ function parsePrefix(text: string): CIDR | string {
   if (typeof address === 'string') return address;
   if (address.zone !== '') return 'IPv6 zones cannot be present in a prefix';
   const bits = text.slice(slash + 1);
-  // No sign, no leading zero.
+  // Signs and leading zeros are invalid.
   if (!/^(?:0|[1-9][0-9]*)$/.test(bits)) return `bad bits after slash: ${quote(bits)}`;
   if (Number(bits) > (isVersion4(address.bytes) ? 32 : 128)) return 'prefix length out of range';
   return new CIDR(address.bytes, Number(bits));

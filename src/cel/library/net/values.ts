@@ -1,4 +1,4 @@
-/** net.IP and net.CIDR. */
+/** The value types net.IP and net.CIDR. */
 import { opaque } from '../../types.ts';
 import { type CelError, noSuchOverload, TypeValue, type Value } from '../../values.ts';
 import { ComparedValue } from '../opaque.ts';
@@ -59,7 +59,7 @@ export class IP extends ComparedValue {
     return this.family === 4 ? ((this.bytes[0] ?? 0) & 0xf0) === 0xe0 : this.bytes[0] === 0xff;
   }
 
-  /** Private addresses count as global here, as they do in Go. */
+  /** Private addresses count as global unicast, as in Go. */
   get isGlobalUnicast(): boolean {
     if (this.family === 4 && this.bytes.every((byte) => byte === 255)) return false;
     return !this.isUnspecified && !this.isLoopback && !this.#isMulticast && !this.isLinkLocalUnicast;
@@ -69,7 +69,7 @@ export class IP extends ComparedValue {
 export class CIDR extends ComparedValue {
   override readonly type = CIDR_RUNTIME_TYPE;
   readonly bytes: Uint8Array;
-  /** Length of the prefix in bits. */
+  /** The length of the prefix in bits. */
   readonly bits: number;
 
   constructor(bytes: Uint8Array, bits: number) {
@@ -95,7 +95,7 @@ export class CIDR extends ComparedValue {
     return new IP(this.bytes);
   }
 
-  /** The same network with the bits after the prefix cleared. */
+  /** Returns the network with the bits after the prefix cleared. */
   masked(): CIDR {
     const bytes = this.bytes.slice();
     for (let index = 0; index < bytes.length; index++) bytes[index] = (bytes[index] ?? 0) & maskAt(this.bits, index);
@@ -120,5 +120,5 @@ function samePrefix(left: Uint8Array, right: Uint8Array, bits: number): boolean 
   return left.every((byte, index) => ((byte ^ (right[index] ?? 0)) & maskAt(bits, index)) === 0);
 }
 
-/** The bits of byte `index` that a prefix of `bits` covers. */
+/** Returns the bits of byte `index` that a prefix of `bits` covers. */
 const maskAt = (bits: number, index: number): number => (0xff00 >> Math.min(Math.max(bits - 8 * index, 0), 8)) & 0xff;

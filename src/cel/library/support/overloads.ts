@@ -1,4 +1,4 @@
-/** Calls the functions of libraries without a language around them. For tests only. */
+/** Calls library functions without parsing an expression. For tests only. */
 import type { EstimateNode, Library, Overload, Range } from '../../declarations.ts';
 import { DYN, type Type } from '../../types.ts';
 import type { CelError, Value } from '../../values.ts';
@@ -13,20 +13,20 @@ export function overloadOf(libraries: readonly Library[], id: string): Overload 
   throw new Error(`no overload ${id}`);
 }
 
-/** A function that calls overloads of `libraries` by id. */
+/** Returns a function that calls overloads of `libraries` by id. */
 export const caller =
   (...libraries: readonly Library[]) =>
   (id: string, ...args: Value[]): Value | CelError =>
     overloadOf(libraries, id).implementation(...args);
 
-/** What a call costs at run time, one overload having been settled on. */
+/** Returns the run-time cost of a call of one overload. */
 export function costOf(libraries: readonly Library[], id: string, ...args: Value[]): number {
   const overload = overloadOf(libraries, id);
   const cost = overload.soleCost ?? overload.cost;
   return cost === undefined ? 1 : cost(args, overload.implementation(...args));
 }
 
-/** A node for estimates: of a size, perhaps with elements. */
+/** Returns a node for estimates with a size and optional elements. */
 export function node(
   size: Range,
   options: { type?: Type; literal?: Value; element?: EstimateNode } = {},

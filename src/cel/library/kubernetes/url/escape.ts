@@ -1,10 +1,10 @@
 /**
- * Percent-encoding as Go's net/url has it. It works on byte strings: each character is one byte of the UTF-8 text,
- * since what an escape stands for need not be whole characters.
+ * Percent-encoding like Go's net/url. It works on byte strings, in which each character is one byte of the UTF-8 text,
+ * because an escape need not encode a whole character.
  */
 import { quote } from '../../go-text.ts';
 
-/** A string of which every character is a byte. */
+/** A string in which every character is one byte. */
 export type Bytes = string;
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
@@ -12,13 +12,13 @@ const BEYOND_ASCII = /[\u0080-\uffff]/;
 export const toBytes = (text: string): Bytes =>
   BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 
-/** Bytes that are no UTF-8 become U+FFFD: a string here cannot hold them. */
+/** `fromBytes` decodes UTF-8. Invalid bytes become U+FFFD, because a string cannot hold them. */
 export const fromBytes = (bytes: Bytes): string =>
   BEYOND_ASCII.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
 
 const UTF8 = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|./gs;
 
-/** As `quote`, with bytes that are no UTF-8 written out. */
+/** Like `quote`, with invalid UTF-8 bytes escaped. */
 export function quoteBytes(bytes: Bytes): string {
   const pieces = (bytes.match(UTF8) ?? []).map((piece) =>
     piece.length === 1 && piece > '\x7f'
@@ -32,7 +32,7 @@ type Part = 'path' | 'host' | 'zone' | 'user' | 'query' | 'fragment';
 
 const UNRESERVED = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~';
 
-/** What may stand in each part without an escape. */
+/** The characters that need no escape, for each part of a URL. */
 const ALLOWED: Readonly<Record<Part, ReadonlySet<string>>> = {
   path: new Set(`${UNRESERVED}$&+,/:;=@`),
   host: new Set(`${UNRESERVED}!$&'()*+,;=:[]<>"`),
@@ -71,8 +71,8 @@ export function decodePart(text: Bytes, part: Part): Bytes | UrlProblem {
 }
 
 /**
- * In a host only bytes beyond ASCII may be escaped (RFC 6874), and the percent sign; in a zone what a host may hold
- * too.
+ * In a host, only non-ASCII bytes (RFC 6874) and the percent sign may be escaped; in a zone, also the characters
+ * allowed in a host.
  */
 function mayBeEscaped(escaped: string, part: Part): boolean {
   if (escaped === '%25' || (part !== 'host' && part !== 'zone')) return true;
@@ -91,7 +91,7 @@ export function encodePart(text: Bytes, part: Part): string {
   return escaped;
 }
 
-/** Whether `text` could be an encoding as it stands: nothing in it would have had to be escaped. */
+/** `isEncoded` reports whether `text` may be a valid encoding: it has no character that must be escaped. */
 export function isEncoded(text: Bytes, part: Part): boolean {
   for (const character of text) {
     if (!ALLOWED[part].has(character) && !"!$&'()*+,;=:@[]%".includes(character)) return false;

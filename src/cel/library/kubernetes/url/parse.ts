@@ -1,33 +1,33 @@
-/** URLs taken apart and put together as Go's net/url does it. All parts are byte strings, see escape.ts. */
+/** Parses and formats URLs like Go's net/url. All parts are byte strings; see escape.ts. */
 
 import { parseAddress } from '../../net/address.ts';
 import { type Bytes, decodePart, encodePart, fromBytes, isEncoded, quoteBytes, UrlProblem } from './escape.ts';
 
 export interface ParsedUrl {
   readonly scheme: string;
-  /** What follows the scheme when that is not a path: `mailto:someone`. */
+  /** The part after the scheme if it is not a path, as in `mailto:someone`. */
   readonly opaque: Bytes;
   readonly user: { readonly name: Bytes; readonly password?: Bytes } | undefined;
   readonly host: Bytes;
-  /** Unescaped. */
+  /** The unescaped path. */
   readonly path: Bytes;
-  /** As it was written, where that is not the usual encoding of `path`. */
+  /** The path as written, if that differs from the default encoding of `path`. */
   readonly rawPath: Bytes;
   readonly query: Bytes;
-  /** Ends in a `?` with nothing after it. */
+  /** Whether the URL ends in a `?` without a query. */
   readonly emptyQuery: boolean;
   readonly fragment: Bytes;
   readonly rawFragment: Bytes;
-  /** `scheme:/path`, without the two slashes. */
+  /** Whether it is written `scheme:/path`, without the two slashes. */
   readonly withoutHost: boolean;
 }
 
-/** url.ParseRequestURI: an absolute URL or an absolute path; a `#` is not looked for. */
+/** `parseRequestUri` is url.ParseRequestURI: it accepts an absolute URL or path, and does not recognize fragments. */
 export function parseRequestUri(text: Bytes): ParsedUrl | UrlProblem {
   return inContext(text, parse(text, true));
 }
 
-/** url.Parse: also relative references, and a fragment. */
+/** `parseUrl` is url.Parse: it also accepts relative references and a fragment. */
 export function parseUrl(text: Bytes): ParsedUrl | UrlProblem {
   const [before, rawFragment = ''] = cut(text, '#');
   const url = inContext(before, parse(before, false));
@@ -86,7 +86,7 @@ function parse(text: Bytes, request: boolean): ParsedUrl | UrlProblem {
   return withPath({ ...base, ...authority }, slash < 0 ? '' : beforeQuery.slice(slash));
 }
 
-/** Control characters of ASCII; in a byte string 0x80–0x9f are parts of longer characters. */
+/** Reports ASCII control characters; in a byte string 0x80–0x9f belong to multi-byte characters. */
 function hasControl(text: Bytes): boolean {
   if (!CONTROL.test(text)) return false;
   for (const character of text) if (character < ' ' || character === '\u007f') return true;
@@ -134,7 +134,7 @@ function parseHost(scheme: string, host: Bytes): Bytes | UrlProblem {
   if (bracket === 0) return parseBracketed(host);
   const first = host.indexOf(':');
   if (first >= 0) {
-    // For http and https nothing but the port may follow a colon; other schemes are taken as they come.
+    // For http and https only a port may follow the colon; other schemes are not checked.
     const strict = scheme === 'http' || scheme === 'https';
     const port = host.slice(strict ? first : host.lastIndexOf(':'));
     if (!PORT.test(port)) return badPort(port);
@@ -144,7 +144,7 @@ function parseHost(scheme: string, host: Bytes): Bytes | UrlProblem {
 
 const badPort = (port: Bytes): UrlProblem => new UrlProblem(`invalid port ${quoteBytes(port)} after host`);
 
-/** `[::1]:80`, perhaps with a zone: `[fe80::1%25en0]`. */
+/** Parses `[::1]:80`, optionally with a zone: `[fe80::1%25en0]`. */
 function parseBracketed(host: Bytes): Bytes | UrlProblem {
   const close = host.lastIndexOf(']');
   if (close < 0) return new UrlProblem("missing ']' in host");
@@ -162,7 +162,7 @@ function parseBracketed(host: Bytes): Bytes | UrlProblem {
   return `[${name}${zone}]${port}`;
 }
 
-/** The path with its escapes, as it was written where that was a right way to write it. */
+/** `escapedPath` returns the path with its escapes, as written if that was a valid encoding. */
 export function escapedPath(url: ParsedUrl): string {
   if (url.rawPath !== '' && isEncoded(url.rawPath, 'path') && decodePart(url.rawPath, 'path') === url.path) {
     return url.rawPath;
@@ -182,7 +182,7 @@ export function splitHost(host: Bytes): { name: Bytes; port: string } {
 
 const MAX_PARAMETERS = 10_000;
 
-/** The parameters of the query in order. What cannot be read is left out; too many are none at all. */
+/** `queryParameters` returns the query parameters in order. Invalid ones are skipped; too many yield an empty list. */
 export function queryParameters(query: Bytes): readonly (readonly [Bytes, Bytes])[] {
   const parts = query.split('&');
   if (parts.length > MAX_PARAMETERS) return [];
@@ -197,7 +197,7 @@ export function queryParameters(query: Bytes): readonly (readonly [Bytes, Bytes]
   return parameters;
 }
 
-/** url.String() */
+/** `formatUrl` is Go's url.String(). */
 export function formatUrl(url: ParsedUrl): string {
   let text = url.scheme === '' ? '' : `${url.scheme}:`;
   if (url.opaque !== '') text += url.opaque;
