@@ -10,6 +10,6 @@ import type { RuleResult } from './decision.ts';
 export function resultText({ message, why = '' }: Pick<RuleResult, 'message' | 'why'>): string {
   if (why === '' || message.includes(why)) return message;
   if (message === '') return why;
-  // A message that is no sentence of its own, such as `failed expression: …`, continues the first one.
+  // A message that is not a sentence, such as `failed expression: …`, continues the first sentence.
   return `${why}${/^[a-z]/.test(message) ? ';' : '.'} ${message}`;
 }

@@ -33,7 +33,7 @@ export function carriedOver(
   const full = (text: string): string => withoutShorthands(text, subject);
   const context = new Set(model.context.map(({ name }) => name));
   const gone = new Set<string>();
-  /** Whether it can be said without other objects of the cluster. */
+  /** Reports whether the expression can be evaluated without other objects of the cluster. */
   const stays = (path: string, ...texts: readonly (string | undefined)[]): boolean => {
     for (const text of texts) {
       const { names, variables } = readsOf(text ?? '');
@@ -85,7 +85,7 @@ export function carriedOver(
   };
 }
 
-/** Kubernetes wants to know the type of an answer before it runs; ours may come to light only then. */
+/** Kubernetes requires a static type; the type of a Policy expression may be known only at run time. */
 function typed(text: string, unit: Unit | undefined, wanted: 'bool' | 'string'): string {
   if (unit?.compiled.type.kind !== 'dyn') return text;
   return wanted === 'bool' ? `(${text}) == true` : `string(${text})`;
@@ -123,7 +123,7 @@ function noteRule(rule: RuleModel, path: string, notes: SourceNotes): void {
   }
 }
 
-/** Kubernetes' names of conditions have letters, digits, `-`, `_` and `.`. */
+/** Names of conditions in Kubernetes have letters, digits, `-`, `_` and `.`. */
 export function conditionName(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '');
   return plain === '' ? 'condition' : plain.slice(0, 63);

@@ -1,4 +1,4 @@
-/** Policies of one system → policies of another, by way of ours. */
+/** Converts policies between systems, with the Policy as the intermediate form. */
 import { API_VERSION } from '../../api/index.ts';
 import { type CompiledPolicy, compilePolicy } from '../engine/compile.ts';
 import { readPolicy } from '../load/index.ts';
@@ -16,7 +16,7 @@ export type ConversionTarget = 'policy' | 'native' | 'gatekeeper';
 
 export interface ConversionOptions {
   readonly to: ConversionTarget;
-  /** Milliseconds since 1970: rules that are not enforced yet become ones that audit. */
+  /** The time in milliseconds since 1970: rules that are not enforced yet are converted to audit rules. */
   readonly now: number;
   /** The platform's own namespace, which is exempt from policies; `kidp-system` by default. */
   readonly platformNamespace?: string;

@@ -1,10 +1,12 @@
-/** Expressions as text: what they read, and the same with other names. */
+/** Analyzes and rewrites the text of expressions: the variables that they read, and renamed variables. */
 import { type Expr, environment, parse, reads } from '../../cel/index.ts';
 
 /** The shorthand names of a Policy, which other systems do not have. */
 const SHORTHANDS: ReadonlySet<string> = new Set(['spec', 'metadata', 'status', 'apiVersion', 'kind']);
 
-/** The expression with `spec` written `object.spec`, and so on. One that cannot be parsed is left as it is. */
+/**
+ * `withoutShorthands` replaces `spec` by `object.spec`, and so on. Text that cannot be parsed is returned unchanged.
+ */
 export function withoutShorthands(text: string, subject: string): string {
   const ast = tree(text);
   if (ast === undefined) return text;
@@ -17,7 +19,7 @@ export function withoutShorthands(text: string, subject: string): string {
   return written;
 }
 
-/** The names of the variables an expression reads, `variables.x` as `x` of the second. */
+/** `readsOf` returns the names of the variables that an expression reads; `variables.x` is listed as `x` separately. */
 export function readsOf(text: string): {
   readonly names: ReadonlySet<string>;
   readonly variables: ReadonlySet<string>;
@@ -36,8 +38,8 @@ function tree(text: string): Expr | undefined {
 }
 
 /**
- * Where short names stand that no loop has made its own. A macro may have its argument in several places: each counts
- * once.
+ * Finds the positions of shorthand names that no loop variable hides. A macro may copy its argument, so positions are a
+ * set.
  */
 function findFree(node: Expr, bound: ReadonlySet<string>, places: Set<number>): void {
   switch (node.kind) {

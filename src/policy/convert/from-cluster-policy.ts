@@ -1,4 +1,4 @@
-/** A ClusterPolicy of Kyverno: each of its rules that validates in CEL becomes a Policy of ours. */
+/** Converts a ClusterPolicy of Kyverno: each rule that validates in CEL becomes a Policy. */
 import { API_VERSION } from '../../api/index.ts';
 import type { Json } from '../request.ts';
 import type { LabelSelector } from '../world.ts';
@@ -107,7 +107,7 @@ function rulesOf(rule: Json, cel: Json, validate: Json, enforcement: string): re
   );
 }
 
-/** The blocks of which any must hold; of `all` each is one, so several of them are joined. */
+/** Returns the blocks of which any must match; the blocks of `all` are merged into one. */
 function blocks(match: Json, path: string, notes: SourceNotes): readonly Json[] {
   const flat = (block: Json): Json => ({
     ...objectIn(block.resources),
@@ -125,7 +125,7 @@ const operationsOf = (block: Json): readonly string[] => {
   return written.length === 0 ? OPERATIONS : written;
 };
 
-/** `Pod`, `v1/Pod`, `apps/v1/Deployment`, `Pod/exec`, with `*` for any part. */
+/** Converts `Pod`, `v1/Pod`, `apps/v1/Deployment` and `Pod/exec`, with `*` for any part. */
 function resourceTypesOf(block: Json, { kinds, notes, path }: Context): readonly string[] {
   const written = textsIn(block.kinds);
   if (written.length === 0)

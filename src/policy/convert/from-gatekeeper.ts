@@ -1,4 +1,4 @@
-/** Gatekeeper's ConstraintTemplates in CEL, each with its Constraints → Policies of ours. */
+/** Converts Gatekeeper's ConstraintTemplates in CEL, each with its Constraints, to Policies. */
 import { API_VERSION } from '../../api/index.ts';
 import type { Json } from '../request.ts';
 import type { Kinds } from './kinds.ts';
@@ -14,7 +14,7 @@ export const isTemplate = (object: Json): boolean =>
 export const isConstraint = (object: Json): boolean =>
   String(object.apiVersion).startsWith('constraints.gatekeeper.sh/');
 
-/** A Policy for each Constraint. */
+/** `policiesFromGatekeeper` returns one Policy per Constraint. */
 export function policiesFromGatekeeper(objects: readonly Json[], kinds: Kinds, notes: Notes): readonly Json[] {
   const templates = objects.filter(isTemplate);
   const constraints = objects.filter(isConstraint);
@@ -78,7 +78,7 @@ function policyOf(source: Json, constraint: Json, kinds: Kinds, notes: SourceNot
           ...conditions,
           ...objectsIn(source.matchConditions).map(({ name, expression }) => ({ name, expression })),
         ],
-        // Gatekeeper gives its expressions these two.
+        // Gatekeeper defines these two variables for its expressions.
         variables: [
           { name: 'anyObject', expression: 'object != null ? object : oldObject' },
           { name: 'params', expression: `dyn(${jsonLiteral(spec.parameters ?? null)})` },

@@ -1,5 +1,5 @@
 /**
- * Kyverno's policies in CEL → Policies of ours: ValidatingPolicy and MutatingPolicy, and ClusterPolicy with
+ * Converts policies of Kyverno in CEL to Policies: ValidatingPolicy, MutatingPolicy, and ClusterPolicy with
  * validate.cel.
  */
 import { compilePolicy } from '../engine/compile.ts';
@@ -46,7 +46,7 @@ export function policiesFromKyverno(object: Json, kinds: Kinds, notes: Notes): r
   return policiesFromClusterPolicy(object, kinds, about).filter((policy) => compiles(policy, about));
 }
 
-/** The shape is Kubernetes' own, with the binding inside: so it is read as that. */
+/** The policy has the shape of a native policy, with the binding inside, so it is read as one. */
 function celPolicy(object: Json, kind: string, kinds: Kinds, notes: SourceNotes): readonly Json[] {
   const spec = objectIn(object.spec);
   const metadata = objectIn(object.metadata);
@@ -93,8 +93,8 @@ function withinNamespace(policy: Json, namespace: string): Json {
 }
 
 /**
- * Kyverno's own functions (`resource.Get`, `image(…)`, `http.Get` …) are not there: an expression that calls one is
- * named.
+ * Functions of Kyverno (`resource.Get`, `image(…)`, `http.Get` …) are not supported: the note names the expression that
+ * calls one.
  */
 function compiles(policy: Json, notes: SourceNotes): boolean {
   const { model, issues } = readPolicy(policy);

@@ -1,4 +1,4 @@
-/** The model of a policy of Kubernetes → a Policy of ours, as a manifest. */
+/** Converts the model of a native policy to a manifest of a Policy. */
 import { API_VERSION } from '../../api/index.ts';
 import type { MatchModel, PolicyModel, RuleModel, TypeMatch } from '../model.ts';
 import { NEVER_ASKED } from '../native/match.ts';
@@ -56,7 +56,7 @@ export function policyFromNative(model: PolicyModel, options: FromNativeOptions)
     apiVersion: API_VERSION,
     kind: 'Policy',
     metadata: { name: options.name },
-    // An empty list says something here: for Pods, and not for what creates them.
+    // An explicit empty list limits the policy to Pods, without workload controllers.
     spec: aboutPods ? { ...spec, podControllers: { kinds: controllers } } : spec,
   };
 }
@@ -75,7 +75,7 @@ function selectionOf(model: PolicyModel, { kinds, notes }: FromNativeOptions): S
   const operations = [...new Set(types.flatMap((type) => type.operations ?? []))];
   const names = types[0]?.resourceNames ?? [];
   const sameNames = types.every((type) => JSON.stringify(type.resourceNames ?? []) === JSON.stringify(names));
-  // Our selector has one list of operations and one of names: rules that differ in them need an expression.
+  // A Policy selector has one list of operations and one of names, so rules that differ in them need an expression.
   const plain = sameNames && types.every((type) => isPlain(type, operations, kinds));
   const conditions: Json[] = plain ? [] : [condition('resource-rules', any(...types.map(ruleExpression)))];
   const excluded = (match: MatchModel | undefined): readonly TypeMatch[] =>
@@ -94,7 +94,7 @@ function selectionOf(model: PolicyModel, { kinds, notes }: FromNativeOptions): S
     resourceTypes,
     operations,
     names: plain ? names : [],
-    // The API server never asks its policies about policies.
+    // The API server never evaluates native policies on policies.
     exclude: everywhere ? { resourceTypes: ['admissionregistration.k8s.io/*/*'] } : undefined,
     conditions,
   };
@@ -133,7 +133,7 @@ function resourceTypesOf(type: TypeMatch, kinds: Kinds, notes: SourceNotes): rea
   return [written(group, version, '*')];
 }
 
-/** The rule as an expression. What it says of a version counts only where other versions do not count as the same. */
+/** Writes the rule as an expression. The version is relevant only if equivalent versions do not match. */
 function ruleExpression(type: TypeMatch): string {
   const { group, version, resource = '*', subresource, operations, resourceNames, scope = '*', equivalent } = type;
   return all(
@@ -144,7 +144,7 @@ function ruleExpression(type: TypeMatch): string {
   );
 }
 
-/** Both selectors at once. */
+/** Combines two selectors; both must match. */
 function joined(one: LabelSelector | undefined, other: LabelSelector | undefined): Json | undefined {
   if (one === undefined || other === undefined) return (one ?? other) as Json | undefined;
   const asExpressions = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly object[] => [

@@ -1,4 +1,4 @@
-/** Kinds and their resources: our policies and Gatekeeper name the one, native ones and Kyverno's the other. */
+/** Maps kinds to resources: Policies and Gatekeeper name kinds, native policies and Kyverno name resources. */
 import { pluralOf } from '../native/plural.ts';
 import type { Json } from '../request.ts';
 import { kubernetesSchemas } from '../typecheck/kubernetes-schemas.ts';
@@ -20,7 +20,7 @@ export class Kinds {
     this.#kinds = combineSchemas(crdSchemas(objects), platformSchemas(), kubernetesSchemas()).kinds();
   }
 
-  /** `*` stands for any group. */
+  /** Returns the kind of a resource; `*` is any group. */
   ofResource(group: string, resource: string): KnownKind | undefined {
     return this.#kinds.find((each) => (group === '*' || each.group === group) && each.plural === resource);
   }
@@ -29,7 +29,7 @@ export class Kinds {
     return this.#kinds.find((each) => (group === '*' || each.group === group) && each.kind === kind);
   }
 
-  /** The resource of a kind, and whether that is only a guess. */
+  /** Returns the resource of a kind, and whether it was guessed. */
   resourceOf(group: string, kind: string): { readonly resource: string; readonly guessed: boolean } {
     if (kind === '*') return { resource: '*', guessed: false };
     const known = this.ofKind(group, kind);

@@ -2,9 +2,9 @@
 import type { Json } from '../request.ts';
 
 export interface ConversionNote {
-  /** `warning`: converted, but not all of it. `error`: not converted at all. */
+  /** A `warning` was converted in part; an `error` was not converted. */
   readonly severity: 'warning' | 'error';
-  /** `ValidatingAdmissionPolicy/replicas`. */
+  /** The source object, such as `ValidatingAdmissionPolicy/replicas`. */
   readonly source: string;
   /** The field of the source, such as `spec.rules[0].ratchet`; empty for the whole. */
   readonly path: string;

@@ -1,4 +1,4 @@
-/** Matches as CEL, for what one kind of policy has a field for and the other has not. */
+/** Writes selectors as CEL expressions, for systems that have no field for them. */
 import { literal, type Value } from '../../cel/index.ts';
 import type { LabelSelector } from '../world.ts';
 
@@ -26,14 +26,14 @@ function joined(terms: readonly string[], operator: string, nothing: string): st
   return others.length === 0 ? first : terms.map((each) => `(${each})`).join(` ${operator} `);
 }
 
-/** Fields of a request that are left out where they are empty. */
+/** Request fields that may be absent if they are empty. */
 export const NAME = "request.?name.orValue('')";
 export const NAMESPACE = "request.?namespace.orValue('')";
 const SUBRESOURCE = "request.?subResource.orValue('')";
 const USER = "request.userInfo.?username.orValue('')";
 const GROUPS = 'request.userInfo.?groups.orValue([])';
 
-/** A text that is one of these, `*` and `?` in them standing for any. */
+/** `oneOf` matches a text against patterns with `*` and `?`. */
 export function oneOf(subject: string, patterns: readonly string[]): string {
   const exact = patterns.filter((each) => !/[*?]/.test(each));
   const open = patterns.filter((each) => /[*?]/.test(each));
@@ -58,7 +58,7 @@ export const serviceAccountsAre = (patterns: readonly string[]): string =>
 
 export const operationsAre = (operations: readonly string[]): string => `request.operation in ${texts(operations)}`;
 
-/** The type of a request, by its resource. */
+/** `typeIs` matches the type of a request by its resource. */
 export function typeIs(type: {
   readonly group: string;
   readonly version: string;
@@ -76,13 +76,13 @@ export function typeIs(type: {
 
 export const isNamespaced = `${NAMESPACE} != '' && request.resource.resource != 'namespaces'`;
 
-/** The labels of the object, or of the one it replaces: one of them is enough. */
+/** `labelsFit` matches the labels of the object or the old object; one match is enough. */
 export function labelsFit(selector: LabelSelector): string {
   const wears = (subject: string): string => `${subject} != null && ${all(...requirements(subject, selector))}`;
   return any(wears('object'), wears('oldObject'));
 }
 
-/** The labels of the object and of the one it replaces, as far as there are both: for what leaves out. */
+/** `labelsFitBoth` matches the labels of the object and the old object, if both exist; exclusions use it. */
 export function labelsFitBoth(selector: LabelSelector): string {
   const wears = (subject: string): string => any(`${subject} == null`, all(...requirements(subject, selector)));
   return all(wears('object'), wears('oldObject'));

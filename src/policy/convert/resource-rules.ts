@@ -1,4 +1,4 @@
-/** The types of a Policy as rules about resources. */
+/** Converts the types of a Policy to resource rules. */
 import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Json, Operation } from '../request.ts';
 import type { Kinds } from './kinds.ts';
@@ -17,7 +17,7 @@ export function resourceRules(
   { kinds, notes }: { readonly kinds: Kinds; readonly notes: SourceNotes },
 ): ResourceRules {
   const resources = types.map((type) => resourceOf(type, kinds, notes));
-  // Rules know `*` and exact names: a pattern in between becomes an expression over a wider rule.
+  // Rules support `*` and exact names only, so other patterns become a wider rule and an expression.
   const wide = resources.some(({ group, version }) => isPattern(group) || isPattern(version));
   const rule = (apiGroups: readonly string[], apiVersions: readonly string[], names: readonly string[]): Json => ({
     apiGroups,

@@ -1,4 +1,4 @@
-/** A Policy of ours → Gatekeeper's ConstraintTemplates in CEL with a Constraint each, as manifests. */
+/** Converts a Policy to manifests for Gatekeeper: ConstraintTemplates in CEL, each with a Constraint. */
 
 import type { CompiledPolicy } from '../engine/compile.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../engine/set.ts';
@@ -11,7 +11,7 @@ import { NAME, NAMESPACE, oneOf, operationsAre } from './predicates.ts';
 import type { ToNativeOptions } from './to-native.ts';
 
 const ENFORCEMENT: Readonly<Record<Action, string>> = { Deny: 'deny', Warn: 'warn', Audit: 'dryrun' };
-/** Gatekeeper's own variables. */
+/** Variables that Gatekeeper defines itself. */
 const TAKEN: ReadonlySet<string> = new Set(['anyObject', 'params']);
 
 export function gatekeeperFromPolicy(policy: CompiledPolicy, options: ToNativeOptions): readonly Json[] {
@@ -73,7 +73,7 @@ export function gatekeeperFromPolicy(policy: CompiledPolicy, options: ToNativeOp
 const validationOf = ({ rule, expression, messageExpression }: CarriedRule): Json =>
   compact({ expression, message: rule.message?.trim(), messageExpression });
 
-/** `require-backup` → `RequireBackup`: the kind of the Constraint. */
+/** Returns the kind of the Constraint: `require-backup` becomes `RequireBackup`. */
 function kindOf(name: string): string {
   const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return words.map((word) => (word[0] ?? '').toUpperCase() + word.slice(1)).join('');
@@ -106,7 +106,7 @@ function constraintMatch(match: MatchModel, { notes, platformNamespace }: ToNati
   });
 }
 
-/** Gatekeeper knows a `*` at the beginning or the end of a name. */
+/** Gatekeeper supports a `*` at the start or the end of a name only. */
 const isSimple = (patterns: readonly string[] | undefined): boolean =>
   patterns?.every((each) => /^\*?[^*?]*\*?$/.test(each)) === true;
 

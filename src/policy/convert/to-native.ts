@@ -1,4 +1,4 @@
-/** A Policy of ours → ValidatingAdmissionPolicies and MutatingAdmissionPolicies with their bindings, as manifests. */
+/** Converts a Policy to manifests of ValidatingAdmissionPolicies and MutatingAdmissionPolicies with bindings. */
 
 import type { CompiledPolicy } from '../engine/compile.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../engine/set.ts';
@@ -16,7 +16,7 @@ export interface ToNativeOptions {
   readonly kinds: Kinds;
   readonly notes: SourceNotes;
   readonly description?: string | undefined;
-  /** For `enforceAfter`. */
+  /** The time in milliseconds since 1970, for `enforceAfter`. */
   readonly now: number;
   readonly platformNamespace?: string | undefined;
 }
@@ -81,7 +81,7 @@ function shared(model: PolicyModel, carried: Carried, options: ToNativeOptions):
 const platform = ({ platformNamespace }: ToNativeOptions): string => platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE;
 
 function validationOf(rule: RuleModel, expression: string, messageExpression: string | undefined): Json {
-  // Kubernetes wants a message of one line wherever the expression has more.
+  // Kubernetes requires a single-line message if the expression has several lines.
   const message = rule.message ?? (expression.includes('\n') ? `${rule.name} does not hold` : undefined);
   return compact({
     expression,

@@ -1,6 +1,6 @@
 /**
- * Match conditions, with the meaning they have in Kubernetes: one false is no match whatever else failed, else a
- * failure counts.
+ * Match conditions with the semantics of Kubernetes: a false condition excludes the policy even if others fail;
+ * otherwise a failure counts.
  */
 import { NonValue, type Result } from '../../cel/index.ts';
 import type { Missing } from '../match/match.ts';
@@ -11,13 +11,13 @@ import type { Unit } from './unit.ts';
 
 interface ConditionsAnswer {
   readonly answer: boolean | 'error' | Missing;
-  /** The error. */
+  /** The error text. */
   readonly message: string;
   readonly name: string;
 }
 
 const MET: ConditionsAnswer = { answer: true, message: '', name: '' };
-/** A quarter of what a policy has. */
+/** The cost limit of all match conditions, a quarter of that of a policy. */
 const COST_LIMIT = 2_500_000;
 
 export function conditionsAnswer(

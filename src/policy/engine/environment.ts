@@ -1,6 +1,6 @@
 /**
- * What an expression of a policy may refer to. The variables are those of Kubernetes' own policies, with its types for
- * `request` and `namespaceObject`; our policies also have short names for the parts of the object, and the variables of
+ * The environment of policy expressions. The variables are those of native policies, with the types of Kubernetes for
+ * `request` and `namespaceObject`. A Policy also has shorthand names for the parts of the object, and the variables of
  * `context`.
  */
 import {
@@ -15,20 +15,20 @@ import {
 } from '../../cel/index.ts';
 import { AUTHORIZER, RESOURCE_CHECK } from '../../cel/internal.ts';
 
-/** Short for the object's, in our policies: on DELETE for those of the object that goes. */
+/** Shorthand names for the fields of the object in a Policy; on DELETE, those of the deleted object. */
 export const SHORTHANDS = ['spec', 'metadata', 'status', 'apiVersion', 'kind'] as const;
 
 export interface EnvironmentNeeds {
-  /** Native policies know no short names and no context. */
+  /** Native policies have no shorthand names and no context. */
   readonly native: boolean;
   readonly params: boolean;
   readonly authorizer: boolean;
   readonly context: readonly string[];
-  /** Left out: no `variables`, as in match conditions. */
+  /** If absent, there is no `variables`, as in match conditions. */
   readonly variables?: Readonly<Record<string, Type>>;
 }
 
-/** Made once for the same needs: a thousand policies share a few. */
+/** `policyEnvironment` caches environments, because a thousand policies share a few. */
 export function policyEnvironment(needs: EnvironmentNeeds): Environment {
   const base = baseFor(needs);
   if (needs.variables === undefined) return base;

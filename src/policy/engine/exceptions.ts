@@ -9,7 +9,7 @@ import type { PolicySet } from './set.ts';
 type Exemption = { readonly exception: string } | Missing | undefined;
 
 /**
- * `original` is the request as it was sent; `scope` may see it as the Pod of a template. Either may be what is exempt.
+ * `original` is the request as it was sent; `scope` may see it as the Pod of a template. An exception may match either.
  */
 export function exemption(
   set: PolicySet,

@@ -1,8 +1,8 @@
 /**
- * The engine: models into policies that judge, policies into sets, a set and a request into a decision.
+ * The engine compiles models to policies, combines policies into sets, and decides requests.
  *
- * In: models, requests, a world of caches. Out: decisions with their reasons. It does no input or output, and must not
- * know where a model or a request came from.
+ * Input: models, requests and a `World` of caches. Output: decisions with their reasons. It does no input or output and
+ * does not know where a model or a request comes from.
  */
 export {
   type CompiledException,

@@ -1,6 +1,4 @@
-/**
- * The values of the variables that every policy may read, made from a request when the first expression asks for them.
- */
+/** Builds the values of the variables that every policy may read, on first use. */
 import {
   type AuthorizationAnswer,
   type AuthorizationAttributes,
@@ -14,7 +12,7 @@ import { pluralOf } from '../native/plural.ts';
 import type { GroupVersionKind, Json, UserInfo } from '../request.ts';
 import type { World } from '../world.ts';
 
-/** `request`, with what is empty left out as the API server leaves it out. */
+/** `requestValue` builds `request`; empty fields are omitted, as by the API server. */
 export function requestValue({ request }: Subject): Value {
   const resource = request.resource ?? resourceOf(request.kind);
   const value: Record<string, unknown> = {
@@ -66,7 +64,7 @@ const NAMESPACE_METADATA = [
   'finalizers',
 ];
 
-/** `namespaceObject`: the fields that Kubernetes shows of a Namespace, and no others. */
+/** `namespaceValue` builds `namespaceObject` with the fields of a Namespace that Kubernetes exposes. */
 export function namespaceValue(namespace: Json | null): Value {
   if (namespace === null) return null;
   const metadata = (namespace.metadata ?? {}) as Json;
@@ -78,7 +76,7 @@ export function namespaceValue(namespace: Json | null): Value {
   } as unknown as Value;
 }
 
-/** `authorizer`: asks the world, and keeps what the world could not answer yet. */
+/** `authorizerFor` builds `authorizer`, which asks the world and records the questions that it cannot answer. */
 export function authorizerFor(world: World, questions: Map<string, AuthorizationAttributes>): Authorizer {
   const decide = (attributes: AuthorizationAttributes): AuthorizationAnswer => {
     const answer = world.authorize?.(attributes);
@@ -89,7 +87,7 @@ export function authorizerFor(world: World, questions: Map<string, Authorization
   return new Authorizer({ decide });
 }
 
-/** `authorizer.requestResource`: what the request itself is about. */
+/** `requestResource` builds `authorizer.requestResource`, the resource of the request. */
 export function requestResource(
   authorizer: Authorizer,
   { request, group, resource, subresource, name }: Subject,
@@ -103,7 +101,7 @@ export function requestResource(
   });
 }
 
-/** A part of the object under its short name; where it is not there, what `object.status` would say. */
+/** `shorthand` returns a field of the object by its shorthand name; if it is absent, the error of `object.status`. */
 export function shorthand(object: Json | null, name: string): Value | CelError {
   const value = object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
   return value === undefined ? new CelError('no_such_key', `no such key: ${name}`) : (value as Value);

@@ -1,9 +1,10 @@
 /**
- * The index: from a request to the policies that can match it, without touching the others.
+ * The index of a policy set: it finds the policies that can match a request without evaluating the others.
  *
- * Policies with the same match form a group, asked once. The groups of a type of resource and an operation stand in a
- * lane for each view of the object (as sent, or as the Pod of a template), filed under one thing that a request must
- * have for them to match: a label, a label's key, a namespace or a name. What demands none of these is asked always.
+ * Policies with the same selector form a group, which is matched once. A lookup by resource type and operation returns
+ * one index for each view of the object (as it was sent, or as the Pod of a template). An index stores a group under
+ * one property that matching requests must have: a label, a label key, a namespace or a name. Groups that require none
+ * of these are always candidates.
  */
 import { type Glob, globs, isGlob } from '../match/globs.ts';
 import type { Labels } from '../match/labels.ts';
@@ -16,7 +17,7 @@ import type { CompiledPolicy } from './compile.ts';
 import { controllerTypes } from './pods.ts';
 import { type Tally, tallyOf } from './tally.ts';
 
-/** Policies that match alike, in the order of the set. */
+/** Policies with the same selector, in the order of the set. */
 export class MatchGroup {
   readonly match: CompiledMatch;
   readonly exclude: CompiledMatch | undefined;
@@ -32,7 +33,7 @@ export class MatchGroup {
     this.alsoMatch = alsoMatch;
   }
 
-  /** Its rules, each expression once; computed on first use or by `preparePolicy`. */
+  /** The rules of the group, without duplicate expressions; computed on first use or by `prepare`. */
   get tally(): Tally {
     this.#tally ??= tallyOf(this.policies, this.positions);
     return this.#tally;
@@ -53,7 +54,7 @@ function both(left: MatchAnswer, right: MatchAnswer): MatchAnswer {
   return left === true ? right : left;
 }
 
-/** The groups of one type and operation that see the object in one way. */
+/** The index of the groups for one resource type, operation and view of the object. */
 export class Lane {
   /** The path of the Pod template of a workload controller; undefined for the object as it was sent. */
   readonly path: string | undefined;
@@ -79,7 +80,7 @@ export class Lane {
     else this.#always.push(group);
   }
 
-  /** The groups that can match, each once. */
+  /** Returns the groups that can match, without duplicates. */
   candidates(subject: Subject): readonly MatchGroup[] {
     const filed = this.#byLabel.size + this.#byNamespace.size + this.#byName.size + this.#byPattern.length;
     if (filed === 0) return this.#always;
@@ -109,7 +110,7 @@ export class Lane {
   }
 }
 
-/** A label that what is selected must have, as `key=value` for each value that will do, or as `key`. */
+/** Returns a label that selected objects must have: `key=value` for each allowed value, or `key`. */
 function demandedLabel(selector: MatchModel['objectSelector']): readonly string[] | undefined {
   const [exact] = Object.entries(selector?.matchLabels ?? {});
   if (exact !== undefined) return [`${exact[0]}=${exact[1]}`];
@@ -134,10 +135,7 @@ function file(shelf: Map<string, MatchGroup[]>, keys: readonly string[], group: 
 const MAX_TYPES = 2048;
 const MAX_NAMESPACES = 1024;
 
-/**
- * Every lane of a set. Made from the groups when a type is first met: a set that is replaced soon has paid little for
- * it.
- */
+/** The indexes of a set. They are built when a resource type is first requested, because a set may be replaced soon. */
 export class Lanes {
   readonly #views: readonly { readonly path: string | undefined; readonly groups: readonly MatchGroup[] }[];
   readonly #lanes = new Map<string, readonly Lane[]>();
@@ -151,14 +149,14 @@ export class Lanes {
     let lanes = this.#lanes.get(key);
     if (lanes === undefined) {
       lanes = this.#make(type, operation);
-      // Kinds come from requests: no one may fill the memory with names of theirs.
+      // Kinds come from requests, so the cache is bounded.
       if (this.#lanes.size >= MAX_TYPES) this.#lanes.clear();
       this.#lanes.set(key, lanes);
     }
     return lanes;
   }
 
-  /** Makes now what the first request of each kind would have to wait for. */
+  /** Computes ahead of time what the first request of each kind would have to wait for. */
   prepare(): void {
     for (const { groups } of this.#views) for (const group of groups) void group.tally;
   }
@@ -215,7 +213,7 @@ function groupsOf(policies: readonly CompiledPolicy[]) {
 
 const KEYS = new WeakMap<CompiledPolicy, string>();
 
-/** Sets are rebuilt often, policies seldom. */
+/** The key is cached by policy, because sets are rebuilt often and policies are compiled rarely. */
 function matchKey(policy: CompiledPolicy): string {
   let key = KEYS.get(policy);
   if (key === undefined) {

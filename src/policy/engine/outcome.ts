@@ -30,7 +30,7 @@ export class Outcome {
     this.#matched.push(position);
   }
 
-  /** All policies of a tally at once. */
+  /** Records all policies of a group as matched. */
   matchedTally(tally: Tally): void {
     if (tally.positions.length > 0) this.#tallies.push(tally);
   }
@@ -42,7 +42,7 @@ export class Outcome {
   annotate(policy: CompiledPolicy, key: string, value: string): void {
     const name = `${policy.model.name}/${key}`;
     const known = this.#annotations.get(name) ?? [];
-    // Asked once for each object of params: what they say alike is said once.
+    // The rule is evaluated once per params object; identical results are reported once.
     if (!known.includes(value)) this.#annotations.set(name, [...known, value]);
   }
 
@@ -64,7 +64,7 @@ export class Outcome {
     return this.#results.sort((a, b) => a.position - b.position || a.rule - b.rule).map(({ result }) => result);
   }
 
-  /** Most requests meet one group of policies, whose names are in order already. */
+  /** Most requests match one group of policies, whose names are already sorted. */
   #names(set: PolicySet): readonly string[] {
     const [tally] = this.#tallies;
     if (tally !== undefined && this.#tallies.length === 1 && this.#matched.length === 0) return tally.names;

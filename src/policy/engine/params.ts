@@ -1,4 +1,4 @@
-/** The objects that a policy's rules read as `params`. */
+/** Finds the params objects of a policy. */
 import type { Missing } from '../match/match.ts';
 import type { Json } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';
@@ -12,7 +12,7 @@ export type Params =
 
 export function findParams({ model }: CompiledPolicy, { subject }: Scope): Params {
   const params = model.params as NonNullable<typeof model.params>;
-  // The binding of a native policy may name none.
+  // The binding of a native policy may have no paramRef.
   if (params.name === undefined && params.selector === undefined) return { objects: [null] };
   const namespace = params.namespace ?? (subject.isNamespace ? '' : subject.namespace);
   const query: ObjectQuery = {
@@ -24,7 +24,8 @@ export function findParams({ model }: CompiledPolicy, { subject }: Scope): Param
   };
   const found = subject.world.find(query);
   if (found === undefined) return { what: 'objects', detail: `objects of ${params.apiVersion} ${params.kind}` };
-  // Without a namespace only what has none is meant: else anybody could put params into a namespace of theirs.
+  // Without a namespace, only cluster-scoped params are used; otherwise any user could create params in their
+  // namespace.
   const meant = namespace === '' ? found.filter(({ metadata }) => !isNamespaced(metadata)) : found;
   if (meant.length > 0) return { objects: meant };
   const name = params.name === undefined ? 'that matches the selector' : `named ${params.name}`;

@@ -1,8 +1,8 @@
 /**
- * The Pod that a controller's template describes, so that a rule written for Pods runs on a Deployment as it stands.
+ * Builds the Pod of a workload controller's template, so that a rule for Pods also applies to a Deployment.
  *
- * The Pod has the metadata of the template, the name of the controller and its namespace. What a policy selects by
- * (labels, names, namespaces) and what its expressions see is this Pod; `request` stays what was sent.
+ * The Pod has the metadata of the template and the name and namespace of the controller. The selector (labels, names,
+ * namespaces) and the expressions see this Pod; `request` is unchanged.
  */
 import type { PodControllersModel, TypeMatch } from '../model.ts';
 import type { Json } from '../request.ts';
@@ -17,7 +17,7 @@ const TEMPLATES: Readonly<Record<string, { readonly group: string; readonly path
   CronJob: { group: 'batch', path: 'spec.jobTemplate.spec.template' },
 };
 
-/** The types that a policy about Pods also holds for, by the path of their template. */
+/** `controllerTypes` returns the types that a policy for Pods also applies to, keyed by the path of their template. */
 export function controllerTypes(model: PodControllersModel): ReadonlyMap<string, readonly TypeMatch[]> {
   const found = new Map<string, TypeMatch[]>();
   const add = (path: string, type: TypeMatch): void => void found.set(path, [...(found.get(path) ?? []), type]);
@@ -29,7 +29,7 @@ export function controllerTypes(model: PodControllersModel): ReadonlyMap<string,
   return found;
 }
 
-/** The Pod of the template at `path`, or null where there is none. */
+/** `podOf` returns the Pod of the template at `path`, or null if there is none. */
 export function podOf(object: Json | null, path: string): Json | null {
   const template = at(object, path);
   if (object === null || !isObject(template)) return null;

@@ -1,7 +1,8 @@
 /**
- * A rule with `ratchet: true` lets an object that was wrong before be changed as long as it gets no worse: the rule is
- * false on the old object too, and no `all` at its outside fails for more elements than it did. What the policy was not
- * about before was not wrong: who makes a database a production one by a label has to have backups from then on.
+ * A rule with `ratchet: true` admits an update of an object that already violated it, as long as the violation gets no
+ * worse: the rule is false on the old object too, and no outermost `all` fails for more elements than before. An object
+ * that the policy did not match before did not violate it: a database that becomes a production database by a label
+ * needs backups from then on.
  */
 import type { Expr } from '../../cel/index.ts';
 import { selects } from '../match/labels.ts';
@@ -9,7 +10,7 @@ import { Inspector, inspection, loopOf, NO_LOCALS, type Sensitive } from '../why
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { type Evaluation, Scope } from './scope.ts';
 
-/** Elements of a loop that are counted: more than a Kubernetes object has of anything. */
+/** The maximum number of loop elements that are counted, which is more than Kubernetes objects have. */
 const MAX_COUNTED = 20_000;
 
 export function isNoWorse(
@@ -36,9 +37,9 @@ export function isNoWorse(
 }
 
 /**
- * Of what a policy selects by, an update changes the labels, and what conditions read. An exclusion by labels that the
- * object had still holds for this request; a condition on oldObject is about the change, and says nothing of what was
- * before it.
+ * Reports whether the policy matched the old object. An update may change labels and what conditions read. An exclusion
+ * by the old labels still applies to this request; a condition on oldObject concerns the change and is not evaluated on
+ * the old object.
  */
 function wasJudged({ model, conditions }: CompiledPolicy, before: Scope): boolean {
   const { objectSelector } = model.match;

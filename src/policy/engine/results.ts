@@ -57,8 +57,9 @@ export function failed(policy: CompiledPolicy, rule: CompiledRule, scope: Scope,
 }
 
 /**
- * A scan, a reconciler or a CLI that lacks something skips and says so. Where all of a request is known, what is
- * missing is a fault of ours (a cache that has not synced), and to let the request in for that would be an accident.
+ * A scan, a reconciler or the CLI skips a rule if information is missing, and reports that. For a complete request,
+ * missing information is a fault of the platform (an unsynced cache), and the request must not be admitted because of
+ * it.
  */
 export function notEvaluated(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, missing: Missing): RuleResult {
   const skips = missing.what === 'request' || scope.subject.unknown.length > 0;

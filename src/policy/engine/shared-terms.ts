@@ -1,8 +1,8 @@
 /**
- * Loops that several rules have in common. `a.all(…) && b` and `a.all(…) && c` are two expressions, but the loop need
- * run only once a request: a rule whose outermost `&&` or `||` has a term that another rule has as well is asked term
- * by term, each kept for the others and charged to every rule that has it. Where that does not give a plain true or
- * false the rule is asked as a whole, so an error is the same in every way.
+ * Evaluates loops that several rules have in common once per request. `a.all(…) && b` and `a.all(…) && c` are two
+ * expressions with the same loop. If a term of the outermost `&&` or `||` of a rule also occurs in another rule, the
+ * rule is evaluated term by term; each result is cached and charged to every rule that has the term. If this does not
+ * yield true or false, the whole rule is evaluated, so errors are the same either way.
  */
 import { type Expr, format, walk } from '../../cel/index.ts';
 import { type Unit, unitFor } from './unit.ts';

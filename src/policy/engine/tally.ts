@@ -1,6 +1,7 @@
 /**
- * The rules of policies with the same selector, each expression once, with all rules that contain it. If every rule
- * passes, which is the usual case, a thousand policies with the same expression cost as much as one.
+ * The rules of policies with the same selector, without duplicate expressions; each expression lists all rules that
+ * contain it. If every rule passes, which is the usual case, a thousand policies with the same expression cost as much
+ * as one.
  */
 import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed, prepareForBatch } from '../../cel/internal.ts';
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
@@ -32,7 +33,7 @@ export interface TallyBatch {
 
 export interface TallyEntry {
   readonly unit: Unit;
-  /** How to evaluate it from terms that it shares with other rules. */
+  /** The terms that it shares with other rules, if it is evaluated term by term. */
   readonly split: SplitRule | undefined;
   readonly owners: readonly Owner[];
 }
@@ -75,7 +76,10 @@ export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly
   };
 }
 
-/** Makes what a tally needs of each rule of a policy, so that the tallies of sets which have it are soon made. */
+/**
+ * `preparePolicy` computes the shared parts of each rule ahead of time, so that new sets with the policy are built
+ * faster.
+ */
 export function preparePolicy(policy: CompiledPolicy): void {
   if (!isSimple(policy)) return;
   for (const { unit } of policy.rules) {

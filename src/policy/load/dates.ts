@@ -1,4 +1,4 @@
-/** Dates as our kinds write them: `2026-01-31` is the beginning of that day in UTC. */
+/** Dates of the platform's kinds: `2026-01-31` is the start of that day in UTC. */
 
-/** The text has the form that the schema says. */
+/** `milliseconds` parses a date; the schema guarantees its form. */
 export const milliseconds = (text: string): number => Date.parse(text);

@@ -33,7 +33,7 @@ export function openEnvelope(object: unknown, kind: Kind): Envelope {
   return { name, namespace, revision: revisionOf(metadata, known), spec: known as Json, issues };
 }
 
-/** The API server drops what is null before it looks: so do we, once, so that readers need not. */
+/** The API server removes null fields before validation; this does the same, so that readers need not handle null. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
@@ -47,5 +47,5 @@ function revisionOf(metadata: Json, spec: unknown): string {
   return digest(JSON.stringify([metadata.name, metadata.namespace, spec]));
 }
 
-/** Short, and different for different texts. */
+/** `digest` returns a short hash of a text. */
 export const digest = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);

@@ -1,8 +1,8 @@
 /**
- * Our own kinds, as objects, into models.
+ * Reads objects of the platform's kinds into models.
  *
- * In: a Policy or PolicyException as it came, of any shape. Out: its model, or what is wrong with it and where.
- * It must not know how a model is compiled or evaluated.
+ * Input: a Policy or PolicyException of any shape. Output: its model, or its issues with their fields. It does not know
+ * how a model is compiled or evaluated.
  */
 export { readException } from './exception.ts';
 export { readPolicy } from './policy.ts';

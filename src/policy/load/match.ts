@@ -1,4 +1,4 @@
-/** The selector of a Policy, its exclusions, and the selector of a PolicyException: one shape, three places. */
+/** Reads the selector of a Policy, its exclusions, and the selector of a PolicyException, which have the same shape. */
 import type { PolicyException } from '../../api/index.ts';
 import type { MatchModel } from '../model.ts';
 import type { LabelSelector } from '../world.ts';

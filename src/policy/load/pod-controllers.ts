@@ -1,4 +1,4 @@
-/** For which kinds that create Pods a policy about Pods also holds. */
+/** Determines the workload controllers that a policy for Pods also applies to. */
 import type { Policy } from '../../api/index.ts';
 import type { PodControllersModel } from '../model.ts';
 import { readResourceType } from './resource-types.ts';
@@ -13,9 +13,8 @@ const POD_CONTROLLER_KINDS: readonly string[] = [
 ];
 
 /**
- * Unless the policy says otherwise, one that selects Pods only covers all six workload controllers: its expressions can
- * only have been written for a Pod. One that also names other types was written with those in mind, and holds for
- * controllers only if it says so.
+ * By default, a policy that selects Pods only also covers all six workload controllers, because its expressions must be
+ * written for a Pod. A policy that also selects other types covers workload controllers only if it lists them.
  */
 export function readPodControllers(
   resourceTypes: readonly string[],

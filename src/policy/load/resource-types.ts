@@ -1,12 +1,12 @@
-/** `Database`, `apps/v1/Deployment`, `core/v1/Pod/exec`, `*`: the types of resources as our policies write them. */
+/** Resource types as written in a Policy: `Database`, `apps/v1/Deployment`, `core/v1/Pod/exec`, `*`. */
 import { GROUP } from '../../api/index.ts';
 import type { TypeMatch } from '../model.ts';
 
-/** The text has the form that the schema says. */
+/** `readResourceType` parses a type; the schema guarantees its form. */
 export function readResourceType(text: string): TypeMatch {
   if (text === '*') return { group: '*', version: '*', kind: '*', sparing: true };
   const [group = '', version = '*', kind = '*', ...subresource] = text.split('/');
-  // A bare kind is one of the platform, of whatever version.
+  // A bare kind is a kind of the platform, in any version.
   if (!text.includes('/')) return { group: GROUP, version: '*', kind: text };
   return {
     group: group === 'core' ? '' : group,

@@ -1,7 +1,6 @@
 /**
- * Whether a value has the shape that a schema of the platform says. Offline no API server looks at an object first, so
- * whatever a user may have written ends up here: every field of a wrong type, every unknown name and every broken bound
- * is one complaint.
+ * Validates a value against a schema of the platform. Offline, no API server validates objects first, so any user input
+ * gets here: every wrong type, unknown field and exceeded bound is one issue.
  */
 import type { OpenApiSchema } from '../../api/index.ts';
 import { type Compiled, compile, environment, types } from '../../cel/index.ts';
@@ -13,22 +12,20 @@ interface Complaint {
   readonly message: string;
 }
 
-/**
- * Everything that is wrong with `value`, in the order it is written; null counts as left out, as for the API server.
- */
+/** `complaints` lists all problems of `value` in source order; null counts as absent, as for the API server. */
 export function complaints(schema: OpenApiSchema, value: unknown, path: string): readonly Complaint[] {
   const found: Complaint[] = [];
   inspect(schema, value, path, found);
   return found;
 }
 
-/** `spec.rules[0].name`, with quotes around keys that are no plain names. */
+/** Returns `spec.rules[0].name`, with quotes around keys that are not identifiers. */
 function childPath(path: string, name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** `about` says what the value is for: of an entry the list says it. */
+/** `about` describes the purpose of the value; for an entry, that is the description of the list. */
 function inspect(
   schema: OpenApiSchema,
   value: unknown,
@@ -151,8 +148,7 @@ function inspectText(schema: OpenApiSchema, value: unknown, path: string, found:
     return;
   }
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
-  // Characters are counted only where it may matter: there are never more than units of UTF-16, and at least half as
-  // many.
+  // Code points are counted only if necessary: there are at most as many as UTF-16 units, and at least half as many.
   const length = value.length > maxLength || value.length < 2 * minLength ? [...value].length : value.length;
   if (length < minLength) complain('must not be empty');
   else if (length > maxLength) complain(`must have at most ${schema.maxLength} characters`);

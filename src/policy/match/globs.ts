@@ -1,8 +1,8 @@
-/** Names with `*` for any text and `?` for one character. */
+/** Name patterns with `*` for any text and `?` for one character. */
 
 export type Glob = (text: string) => boolean;
 
-/** Whether one of `patterns` fits. */
+/** `globs` returns a test for texts that match one of `patterns`. */
 export function globs(patterns: readonly string[]): Glob {
   const exact = new Set(patterns.filter((each) => !isGlob(each)));
   const open = patterns.filter(isGlob).map(glob);
@@ -17,7 +17,7 @@ export function glob(pattern: string): Glob {
   return (text) => fits(pattern, text);
 }
 
-/** Steps back only to the last `*`: never more than the product of the lengths, whatever the pattern. */
+/** Backtracks only to the last `*`, so the time is at most the product of the lengths. */
 function fits(pattern: string, text: string): boolean {
   let at = 0;
   let position = 0;

@@ -1,4 +1,4 @@
-/** Label selectors, as everywhere in Kubernetes. */
+/** Label selectors with the semantics of Kubernetes. */
 import type { Json } from '../request.ts';
 import type { LabelSelector } from '../world.ts';
 
@@ -6,7 +6,7 @@ export type Labels = Readonly<Record<string, unknown>>;
 
 const NONE: Labels = Object.freeze({});
 
-/** The labels of an object of any shape; what is no text is no label. */
+/** `labelsOf` returns the labels of an object of any shape; values that are not strings are ignored. */
 export function labelsOf(object: Json | undefined | null): Labels {
   const metadata = object?.metadata as { labels?: unknown } | null | undefined;
   if (typeof metadata !== 'object' || metadata === null) return NONE;
@@ -14,7 +14,7 @@ export function labelsOf(object: Json | undefined | null): Labels {
   return typeof labels === 'object' && labels !== null && !Array.isArray(labels) ? (labels as Labels) : NONE;
 }
 
-/** An empty selector selects everything. */
+/** `selects` matches labels against a selector; an empty selector selects everything. */
 export function selects(selector: LabelSelector, labels: Labels): boolean {
   const { matchLabels, matchExpressions } = selector;
   if (matchLabels !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Whether a request is one that a match is about. The answer has three values: yes, no, and the part of the request
- * that would have to be known first. A `no` of one field outweighs what is not known of another.
+ * Matches requests against selectors. The answer has three values: yes, no, or the part of the request that is missing
+ * to decide. A `no` of one field takes precedence over missing information for another.
  */
 import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
@@ -29,7 +29,7 @@ interface FieldAnswer {
 }
 
 type Test = (subject: Subject) => MatchAnswer;
-/** `exclude`: what fits is left alone, be it by a policy's exclusion or by an exception. */
+/** With `exclude`, matching requests are exempt, by the exclusion of a policy or by an exception. */
 type Purpose = 'select' | 'exclude';
 
 export class CompiledMatch {
@@ -126,8 +126,8 @@ function operationTest(operations: readonly Operation[], purpose: Purpose): Test
 }
 
 /**
- * An object that is looked at without a request got there by CREATE or UPDATE. What is about both is about it; what is
- * about one of them, or about DELETE, would have to know. An exclusion of neither leaves nothing out.
+ * A stored object was created or updated. A selector for both operations matches it; a selector for only one of them,
+ * or for DELETE, needs the operation. An exclusion for neither excludes nothing.
  */
 function withoutOperation(operations: readonly Operation[], purpose: Purpose): MatchAnswer {
   const stored = (['CREATE', 'UPDATE'] as const).filter((each) => operations.includes(each)).length;

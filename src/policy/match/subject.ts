@@ -19,7 +19,7 @@ export class Subject {
   readonly parentKind: string | undefined;
   readonly operation: Operation;
   readonly name: string;
-  /** Empty for what has none; a Namespace counts as its own, as for Kubernetes' selectors. */
+  /** Empty for cluster-scoped objects; for a Namespace its own name, as for the selectors of Kubernetes. */
   readonly namespace: string;
   /** The objects that expressions see: the Pod of a workload controller's template, or the objects of the request. */
   readonly object: Json | null;
@@ -27,7 +27,7 @@ export class Subject {
   readonly unknown: readonly RequestPart[];
   readonly labels: Labels;
   readonly oldLabels: Labels | undefined;
-  /** In kube-system or in the platform's own namespace: the cluster cannot do without these. */
+  /** Whether it is in kube-system or the platform's own namespace, which the cluster depends on. */
   readonly inSystemNamespace: boolean;
   readonly platformNamespace: string;
   #namespaceObject: Json | null | undefined;
@@ -45,7 +45,7 @@ export class Subject {
     this.world = world;
     this.kind = request.kind.kind;
     this.subresource = request.subResource ?? '';
-    // The kind of a subresource may be another (Scale, PodExecOptions): the resource says what it belongs to.
+    // The kind of a subresource may differ (Scale, PodExecOptions): the resource identifies its parent.
     const type = request.resource ?? request.kind;
     this.group = type.group;
     this.version = type.version;
@@ -62,12 +62,12 @@ export class Subject {
     this.inSystemNamespace = this.namespace === KUBE_SYSTEM || this.namespace === platformNamespace;
   }
 
-  /** The same request about another object. */
+  /** `withObjects` returns the subject as if these objects had been sent. */
   withObjects(object: Json | null, oldObject: Json | null): Subject {
     return new Subject(this.request, this.world, object, oldObject, this.platformNamespace);
   }
 
-  /** `withObjects` returns the subject as if these objects had been sent. */
+  /** `asPod` returns the subject as a request for a Pod. */
   asPod(): Subject {
     const kind = { group: '', version: 'v1', kind: 'Pod' };
     const request = { ...this.request, kind, resource: { group: '', version: 'v1', resource: 'pods' } };
@@ -82,7 +82,7 @@ export class Subject {
     return this.unknown.includes(part);
   }
 
-  /** The Namespace; null where there is none to have, undefined where it is not known. */
+  /** The Namespace; null for cluster-scoped objects, undefined if it is not known. */
   get namespaceObject(): Json | null | undefined {
     if (!this.#asked) {
       this.#asked = true;
@@ -98,7 +98,7 @@ export class Subject {
 
   #lookUp(): Json | null | undefined {
     if (this.namespace === '') return null;
-    // The cache does not have what is being written yet.
+    // The cache does not contain the object that is being written.
     if (this.isNamespace && this.operation !== 'DELETE' && this.subresource === '') return this.object;
     return this.world.namespace(this.namespace);
   }

@@ -1,4 +1,4 @@
-/** The patch that turns one document into another, and touches nothing but what differs. */
+/** Computes the patch that turns one document into another and touches only the differences. */
 import { isJsonObject, type JsonObject, sameJson, writeJson } from './json.ts';
 
 /** An operation of a generated patch, which never tests, moves or copies. */
@@ -7,19 +7,18 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string };
 
 /**
- * Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the
- * patch is worth.
+ * Lists whose product of lengths exceeds this are compared element by element, because the table would be too large.
  */
 const MAX_TABLE = 10_000;
 
-/** Operations that, applied to `before` in this order, give `after`. None where they are the same. */
+/** `jsonPatchBetween` returns the operations that turn `before` into `after`, in order; none if they are equal. */
 export function jsonPatchBetween(before: unknown, after: unknown): JsonPatchOperation[] {
   const operations: JsonPatchOperation[] = [];
   compare(before, after, '', operations);
   return operations;
 }
 
-/** The text of a patch as an AdmissionResponse carries it, with every number as it was. */
+/** `writeJsonPatch` returns the text of a patch for an AdmissionResponse, with exact numbers. */
 export const writeJsonPatch = (operations: readonly JsonPatchOperation[]): string => writeJson(operations);
 
 function compare(before: unknown, after: unknown, path: string, operations: JsonPatchOperation[]): void {
@@ -54,7 +53,7 @@ function compareLists(
   while (end < most && sameJson(before[before.length - 1 - end], after[after.length - 1 - end])) end++;
   const left = before.slice(start, before.length - end);
   const right = after.slice(start, after.length - end);
-  // From the last to the first, so that no operation moves what a later one is about.
+  // The steps are applied from last to first, so that no operation shifts the index of a later one.
   for (const step of steps(left, right).toReversed()) {
     const element = below(path, String(start + step.at));
     if (step.kind === 'remove') operations.push({ op: 'remove', path: element });
@@ -63,7 +62,7 @@ function compareLists(
   }
 }
 
-/** One change of a list: `at` an index of the list before, `of` one of the list after. */
+/** One change of a list: `at` is an index of the old list, `of` an index of the new one. */
 interface Step {
   readonly kind: 'remove' | 'add' | 'change';
   readonly at: number;
@@ -93,7 +92,7 @@ function steps(left: readonly unknown[], right: readonly unknown[]): readonly St
   return found;
 }
 
-/** The least cost to turn what is left of one list, from each index on, into what is left of the other. */
+/** Returns the minimum cost of turning the rest of one list, from each index on, into the rest of the other. */
 function editCosts(left: readonly unknown[], right: readonly unknown[]): Float64Array {
   const width = right.length + 1;
   const costs = new Float64Array((left.length + 1) * width);
@@ -114,7 +113,7 @@ function editCosts(left: readonly unknown[], right: readonly unknown[]): Float64
   return costs;
 }
 
-/** Changing an element beats removing it and adding another, most of all where the two have a name in common. */
+/** Changing an element costs less than replacing it, and least if both elements have the same name. */
 function changeCost(left: unknown, right: unknown): number {
   if (!isJsonObject(left) || !isJsonObject(right)) return 1.5;
   return left.name !== undefined && left.name === right.name ? 0.5 : 1.5;

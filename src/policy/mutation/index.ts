@@ -1,9 +1,9 @@
 /**
- * What policies change in an object before it is judged: ApplyConfiguration and JSONPatch, as MutatingAdmissionPolicy
- * has them.
+ * Mutations of policies, which run before rules are evaluated: ApplyConfiguration and JSONPatch, as in
+ * MutatingAdmissionPolicy.
  *
- * In: an object and what expressions made of it. Out: the object as it becomes, and the smallest patch that gets there.
- * It must not know who asks, and does no input or output.
+ * Input: an object and the results of expressions. Output: the mutated object and the smallest patch that yields it. It
+ * does not know its callers and does no input or output.
  */
 export { type JsonPatchOperation, jsonPatchBetween, writeJsonPatch } from './difference.ts';
 export { sameJson, writeJson } from './json.ts';

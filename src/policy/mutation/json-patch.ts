@@ -1,6 +1,6 @@
 /**
- * JSON patches (RFC 6902), applied as the API server applies those of its own policies. That is more lenient than the
- * RFC in two ways: `replace` sets a field that is not there, and an index counts from the end where it is negative.
+ * Applies JSON patches (RFC 6902) like the API server for its own policies. That is more lenient than the RFC in two
+ * ways: `replace` sets an absent field, and a negative index counts from the end.
  */
 import { isJsonObject, type JsonObject, sameJson, withField, withoutField } from './json.ts';
 
@@ -25,7 +25,7 @@ class PatchError extends Error {
   }
 }
 
-/** The document after all operations; it itself is left as it is. */
+/** `applyJsonPatch` returns the document after all operations and does not modify the original. */
 export function applyJsonPatch(document: unknown, operations: readonly PatchStep[]): Patched {
   try {
     return { document: operations.reduce(applyOne, document) };
@@ -72,7 +72,7 @@ function test(document: unknown, { path, value }: PatchStep): unknown {
 /** Changes one entry of a list or an object. */
 type Edit = (holder: JsonObject | readonly unknown[], key: string) => JsonObject | readonly unknown[];
 
-/** The document with the holder of `path` edited, and copies of all that holds it. */
+/** Returns the document with the parent of `path` edited; all ancestors are copied. */
 function edit(document: unknown, op: string, path: string, change: Edit): unknown {
   const keys = segments(path);
   const last = keys?.pop();
@@ -124,7 +124,7 @@ function valueAt(document: unknown, op: string, path: string | undefined): unkno
   return value;
 }
 
-/** On the way to an entry: an index that does not fit is a path that is not there. */
+/** Returns a child on the way to an entry: for an invalid index, the path is absent. */
 function childOf(holder: JsonObject | readonly unknown[], key: string): unknown {
   try {
     return entryOf(holder, key);
@@ -146,7 +146,7 @@ function indexIn(key: string, length: number): number {
   throw new PatchError(`Unable to access invalid index: ${given}: invalid index referenced`);
 }
 
-/** The keys that a JSON pointer names; undefined where it is none. */
+/** Returns the segments of a JSON pointer; undefined if it is invalid. */
 function segments(path: string): string[] | undefined {
   const [first, ...keys] = path.split('/');
   return first === '' && keys.length > 0

@@ -1,6 +1,6 @@
 /**
- * JSON data as policies hold it: what JSON.parse or `decodeJson` gives, so a number may also be a `Double` or a bigint.
- * Here it is compared, copied and written.
+ * Compares, copies and writes JSON data from JSON.parse or `decodeJson`, in which a number may be a `Double` or a
+ * bigint.
  */
 import { Double, doubleOf } from '../../cel/index.ts';
 
@@ -9,7 +9,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Double);
 
-/** Whether two are the same JSON; 1 and 1.0 are. */
+/** `sameJson` reports whether two values are the same JSON; 1 and 1.0 are equal. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one)) {
@@ -34,7 +34,7 @@ function numberOf(value: unknown): number | bigint | undefined {
   return value instanceof Double ? doubleOf(value) : undefined;
 }
 
-/** The text of it, with whole numbers past 2^53 exact. */
+/** `writeJson` returns the JSON text, with exact integers past 2^53. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value, (_name, each: unknown) => {
     if (typeof each === 'bigint') return rawJson(String(each));
@@ -42,10 +42,10 @@ export function writeJson(value: unknown): string {
   });
 }
 
-/** Part of JavaScript since 2025; the types of this TypeScript do not know it yet. */
+/** JSON.rawJSON is part of JavaScript since 2025; the types of this TypeScript do not declare it yet. */
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
-/** A copy with `name` set, also where the name is `__proto__`. */
+/** `withField` returns a copy with `name` set, even if the name is `__proto__`. */
 export function withField(object: JsonObject, name: string, value: unknown): JsonObject {
   const copy = { ...object };
   setField(copy, name, value);

@@ -1,5 +1,6 @@
 /**
- * How the objects of any kind merge: Kubernetes' own by the table, ours by our schemas, custom resources by their CRD.
+ * Determines the merge type of any kind: from the table for Kubernetes kinds, from our schemas for platform kinds, and
+ * from the CRD for custom resources.
  */
 import { GROUP, openApiOf, kinds as platformKinds, VERSION } from '../../api/index.ts';
 import type { Schema } from '../../cel/index.ts';
@@ -17,7 +18,7 @@ export function mergeTypeFor(kind: GroupVersionKind, world: World): MergeType {
 // Caches by schema and by kind.
 const CUSTOM = new WeakMap<Schema, MergeType>();
 
-/** From the schema of a custom resource, where the world has it, or its CRD. */
+/** Returns the merge type from the schema of a custom resource, if the world has it, or from its CRD. */
 function definedType(kind: GroupVersionKind, world: World): MergeType | undefined {
   const schema = world.schema?.(kind) ?? definedSchema(kind, world);
   if (schema === undefined) return undefined;
@@ -40,7 +41,7 @@ function definitionOf({ group, kind }: GroupVersionKind, world: World): Json | u
     const { spec } = object;
     return isJsonObject(spec) && spec.group === group && isJsonObject(spec.names) && spec.names.kind === kind;
   };
-  // Most are called as one would guess; all are looked at only where one is not.
+  // Most CRDs have the guessed name; all CRDs are searched only if there is none of that name.
   const guess = world.find({ ...query, name: `${pluralOf(kind)}.${group}` })?.find(isIt);
   return guess ?? world.find(query)?.find(isIt);
 }

@@ -1,6 +1,6 @@
 /**
- * How the parts of a type of object merge: what server-side apply reads out of a schema and no more. Those of the kinds
- * of Kubernetes come from a table, those of custom resources from the schema in their CRD.
+ * Merge types: the part of a schema that server-side apply uses. Those of Kubernetes kinds come from a table, those of
+ * custom resources from the schema in their CRD.
  */
 import type { Schema } from '../../cel/index.ts';
 import type { GroupVersionKind } from '../request.ts';
@@ -8,7 +8,7 @@ import { KUBERNETES_TYPES } from './kubernetes-types.ts';
 
 export type MergeType = StructType | MapType | ListType | { readonly kind: 'scalar' } | { readonly kind: 'deduced' };
 
-/** An object whose fields are known. */
+/** An object with declared fields. */
 interface StructType {
   readonly kind: 'struct';
   readonly atomic: boolean;
@@ -17,7 +17,7 @@ interface StructType {
   readonly open: boolean;
 }
 
-/** An object with any keys, all of one type. */
+/** An object with any keys and values of one type. */
 interface MapType {
   readonly kind: 'map';
   readonly atomic: boolean;
@@ -41,9 +41,7 @@ export function kubernetesMergeType({ group, version, kind }: GroupVersionKind):
   return name === undefined ? undefined : typeNamed(name);
 }
 
-/**
- * How an object of this schema merges, as the API server reads it: what has no marking is atomic where it is a list.
- */
+/** `mergeTypeOf` derives the merge type from a schema like the API server: a list without markers is atomic. */
 export function mergeTypeOf(schema: Schema, root = true): MergeType {
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const markings = schema as Schema & { readonly 'x-kubernetes-map-type'?: string };
@@ -82,9 +80,9 @@ function listOf(schema: Schema): ListType {
 }
 
 interface Table {
-  /** `group/version/Kind` → the name of its type. */
+  /** The type name for each `group/version/Kind`. */
   readonly kinds: ReadonlyMap<string, string>;
-  /** The name of a type → its line. */
+  /** The table line for each type name. */
   readonly lines: ReadonlyMap<string, string>;
 }
 
@@ -126,9 +124,9 @@ function typeNamed(name: string): MergeType {
 }
 
 /**
- * What stands behind the name of a field: nothing for a plain value, `*` for anything, `:Type`, `!:Type` (only whole),
- * `[!]` `[=]` `[key,key="default"]` for lists, `{}` `{!}` for maps, the last two with what their elements are behind
- * them.
+ * Parses the suffix of a field name: nothing for a plain value, `*` for any value, `:Type`, `!:Type` (atomic), `[!]`
+ * `[=]` `[key,key="default"]` for lists, `{}` `{!}` for maps. Lists and maps are followed by the suffix of their
+ * elements.
  */
 function typeOfSuffix(suffix: string): MergeType {
   if (suffix === '') return SCALAR;

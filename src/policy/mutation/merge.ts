@@ -1,14 +1,14 @@
 /**
- * A partial object merged into an object as server-side apply merges it: objects field by field, lists that are maps by
- * their keys, sets by their values. Like the API server's own policies it refuses to touch what is atomic (a list or
- * map that can only be replaced whole), because fields that the author did not think of would be lost.
+ * Merges a partial object into an object like server-side apply: objects field by field, map lists by their keys, sets
+ * by their values. Like native policies, it rejects changes of atomic lists and maps, because fields that the author
+ * did not list would be lost.
  */
 import { isJsonObject, type JsonObject, sameJson, setField, writeJson } from './json.ts';
 import type { ListType, MergeType } from './merge-type.ts';
 
 type Merged = { readonly object: JsonObject; readonly error?: undefined } | { readonly error: string };
 
-/** The object after the merge; it itself where nothing changes. */
+/** `mergeConfiguration` returns the merged object; the same reference if nothing changes. */
 export function mergeConfiguration(object: JsonObject, configuration: JsonObject, type: MergeType): Merged {
   // A mutation cannot change the type of an object.
   const partial = { ...configuration, apiVersion: object.apiVersion, kind: object.kind };
@@ -86,7 +86,7 @@ function atomics(value: unknown, type: MergeType, path: string): readonly string
   return [];
 }
 
-/** `left` with `right` merged into it; `left` itself where that changes nothing. */
+/** Merges `right` into `left`; returns `left` itself if nothing changes. */
 function merge(left: unknown, right: unknown, type: MergeType): unknown {
   if (isJsonObject(left) && isJsonObject(right) && type.kind !== 'scalar' && type.kind !== 'list') {
     return type.kind !== 'deduced' && type.atomic ? keep(left, right) : mergeObjects(left, right, type);
@@ -127,8 +127,8 @@ function fieldOf(type: MergeType, name: string): MergeType | undefined {
 }
 
 /**
- * Elements that both have are merged, in the order of the right; those that only one has keep their place among their
- * neighbours, the left's before the right's.
+ * Common elements are merged in the order of the right list; other elements keep their position among their neighbours,
+ * left ones before right ones.
  */
 function mergeLists(left: readonly unknown[], right: readonly unknown[], type: ListType): readonly unknown[] {
   const leftKeys = left.map((each) => keyOf(each, type) ?? '');
@@ -161,7 +161,7 @@ function mergeLists(left: readonly unknown[], right: readonly unknown[], type: L
       merged.push(left[l++]);
       continue;
     }
-    // What both have comes, or came, at its place on the right.
+    // Common elements are placed at their position in the right list.
     const waits = rightKey !== undefined && shared.length > 0 && shared[0] !== leftKey;
     if (leftKey !== undefined && waits) {
       l++;

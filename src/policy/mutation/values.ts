@@ -4,7 +4,7 @@ import { misnamedObjects } from '../../cel/internal.ts';
 import { type JsonObject, setField } from './json.ts';
 import type { PatchStep } from './json-patch.ts';
 
-/** A value that can be none is an error, as text. */
+/** A converted value, or an error text if the value cannot be converted. */
 type Converted<T> = { readonly value: T; readonly error?: undefined } | { readonly error: string };
 
 /** `configurationOf` converts an `Object{…}` to JSON. */

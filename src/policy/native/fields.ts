@@ -1,6 +1,4 @@
-/**
- * Reads an object whose shape is its author's: what is not as it must be becomes an issue with its path, never a crash.
- */
+/** Reads objects of any shape: invalid fields become issues with their path, never exceptions. */
 import type { PolicyIssue } from '../model.ts';
 import type { Json } from '../request.ts';
 import type { LabelSelector } from '../world.ts';
@@ -72,7 +70,7 @@ export class Fields {
     return [];
   }
 
-  /** A label selector; one that selects everything is there too: whoever reads it says what that means. */
+  /** Returns a label selector, even one that selects everything: the caller decides how to treat it. */
   selector(name: string): LabelSelector | undefined {
     const fields = this.object(name);
     if (fields === undefined) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Kubernetes' own policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, read into the
- * one shape of every policy.
+ * Reads native policies, ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, into the common
+ * model.
  *
- * In: objects as they stand in the cluster or in files. Out: a model for each policy and binding, and what is wrong
- * with them. It must not know how a model is evaluated.
+ * Input: objects from the cluster or from files. Output: one model per policy and binding, and their issues. It does
+ * not know how a model is evaluated.
  */
 
 export { pluralOf } from './plural.ts';

@@ -1,4 +1,4 @@
-/** matchConstraints of a policy and matchResources of a binding: one shape, two places. */
+/** Reads matchConstraints of a policy and matchResources of a binding, which have the same shape. */
 import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
 import type { Fields } from './fields.ts';
@@ -6,8 +6,8 @@ import type { Fields } from './fields.ts';
 const OPERATIONS: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
 
 /**
- * What the API server never asks a policy about, whatever its rules say: a policy that denied these would lock out
- * whoever could repair it.
+ * The types on which the API server never evaluates policies, whatever their rules: a policy that denied these could
+ * not be repaired.
  */
 export const NEVER_ASKED: readonly TypeMatch[] = [
   ...['selfsubjectreviews', 'tokenreviews'].map((resource) => never('authentication.k8s.io', resource)),

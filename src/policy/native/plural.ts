@@ -1,6 +1,6 @@
 /**
- * The resource of a kind where nobody has said it: native policies name resources (`pods`), manifests kinds (`Pod`).
- * The rule is the one that Kubernetes itself guesses by; the exceptions are all that its own kinds make of it.
+ * Guesses the resource of a kind: native policies name resources (`pods`), manifests name kinds (`Pod`). The rule is
+ * that of Kubernetes; the exceptions cover all its own kinds.
  */
 
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   NodeMetrics: 'nodes',
 };
 
-/** Lower case, with the plural of English as far as names of kinds go. */
+/** `pluralOf` returns the English plural of a kind in lower case. */
 export function pluralOf(kind: string): string {
   const exception = Object.hasOwn(EXCEPTIONS, kind) ? EXCEPTIONS[kind] : undefined;
   if (exception !== undefined) return exception;

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicy and MutatingAdmissionPolicy, each joined with each of its bindings. */
+/** Reads ValidatingAdmissionPolicies and MutatingAdmissionPolicies, each joined with each of its bindings. */
 import { createHash } from 'node:crypto';
 import type {
   Action,
@@ -19,17 +19,17 @@ type NativeKind = 'ValidatingAdmissionPolicy' | 'MutatingAdmissionPolicy';
 const KINDS: readonly NativeKind[] = ['ValidatingAdmissionPolicy', 'MutatingAdmissionPolicy'];
 const GROUP = /^admissionregistration\.k8s\.io\/v1(?:beta1|alpha1)?$/;
 const REASONS = ['Unauthorized', 'Forbidden', 'Invalid', 'RequestEntityTooLarge'] as const;
-/** There is no object to change when one is deleted: the API server does not ask mutating policies then. */
+/** The operations of mutating policies. A deleted object cannot be mutated, so DELETE is excluded. */
 const MUTATED: readonly Operation[] = ['CREATE', 'UPDATE', 'CONNECT'];
 
-/** Whether readNative has something to say of this object: a policy of Kubernetes or a binding of one. */
+/** `isNative` reports whether the object is a native policy or the binding of one. */
 export function isNative(object: Json): boolean {
   return typeof object.apiVersion === 'string' && GROUP.test(object.apiVersion) && kindOf(object) !== undefined;
 }
 
 /**
- * A model for each policy and binding, in the order of the policies. What is no native policy is passed over. A policy
- * with an error gives no model, because half a policy would say yes where the whole says no.
+ * `readNative` returns one model per policy and binding, in the order of the policies. Other objects are ignored. A
+ * policy with an error yields no model, because a partial policy could admit requests that the whole policy denies.
  */
 export function readNative(objects: readonly Json[]): { models: PolicyModel[]; issues: PolicyIssue[] } {
   const issues: PolicyIssue[] = [];
@@ -100,7 +100,7 @@ class Joined {
     };
   }
 
-  /** Without paramKind a paramRef counts for nothing; without a paramRef `params` is null. */
+  /** A paramRef is ignored without a paramKind; without a paramRef `params` is null. */
   #params(): ParamsModel | undefined {
     const kind = this.#spec.object('paramKind');
     if (kind === undefined) return undefined;
@@ -153,7 +153,7 @@ class Joined {
       };
     });
     if (annotations.length === 0) return rules;
-    // Annotations are the policy's, not a validation's: they are carried by a rule that always holds.
+    // Audit annotations belong to the policy, not to a validation, so a rule that always passes carries them.
     const carrier: RuleModel = {
       ...common,
       name: 'auditAnnotations',

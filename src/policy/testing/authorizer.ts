@@ -1,7 +1,7 @@
 /** The authorizer of a test: it allows only what the test declares. */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/index.ts';
 
-/** An answer, and the questions it is for: what is left out may be anything. */
+/** An answer and the questions it applies to; an absent field matches any value. */
 export interface AuthorizerAnswer {
   readonly verb?: string;
   readonly group?: string;
@@ -10,7 +10,7 @@ export interface AuthorizerAnswer {
   readonly namespace?: string;
   readonly name?: string;
   readonly path?: string;
-  /** The user of the request by default. */
+  /** The service account; the user of the request by default. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
   readonly allowed?: boolean;
   readonly reason?: string;

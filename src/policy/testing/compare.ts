@@ -9,7 +9,7 @@ export interface Actual {
   readonly denials: readonly string[];
   readonly warnings: readonly string[];
   readonly audited: readonly string[];
-  /** After mutation. */
+  /** The object after mutation. */
   readonly object: Json | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Which parts of the expressions the tests of a policy have reached. What can be true or false must have been both:
- * each side of `&&` and `||`, the condition of `?:` and its branches, what a loop asks of each element. What is neither
- * must have been computed.
+ * Measures which parts of its expressions the tests of a policy cover. A boolean part must have been both true and
+ * false: each operand of `&&` and `||`, the condition of `?:` and its branches, and the predicate of a loop. Any other
+ * part must have been evaluated.
  */
 import { children, type Expr, type Result, reads, type Source } from '../../cel/index.ts';
 
@@ -10,7 +10,7 @@ type Need = 'true' | 'false' | 'computed';
 export interface Uncovered {
   /** The field of the policy, such as `spec.rules[0].expression`. */
   readonly path: string;
-  /** Within the text of the field, from 1. */
+  /** The position in the text of the field, from 1. */
   readonly line: number;
   readonly column: number;
   readonly text: string;
@@ -76,16 +76,14 @@ export function sum(parts: readonly Coverage[]): Coverage {
   };
 }
 
-/** In percent, rounded down, so that 100 means all. */
+/** `percent` rounds down, so that 100 means complete coverage. */
 export const percent = ({ covered, total }: Pick<Coverage, 'covered' | 'total'>): number =>
   total === 0 ? 100 : Math.floor((covered * 100) / total);
 
 const MAX_TEXT = 80;
 const shortened = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
 
-/**
- * A part begins and ends with what it is made of: parentheses around its first or last piece are taken in, for the eye.
- */
+/** Extends the range of a node by the parentheses around its first or last part, for display. */
 function withParentheses(text: string, { start, end }: Expr): { start: number; end: number } {
   const place = { start, end };
   let open = 0;
@@ -98,7 +96,7 @@ function withParentheses(text: string, { start, end }: Expr): { start: number; e
   return place.start < 0 || place.end === 0 ? { start, end } : place;
 }
 
-/** The smallest parts that answer yes or no and that something hangs on. */
+/** Returns the smallest boolean parts that affect the result. */
 function questions(ast: Expr, decides: boolean): readonly Expr[] {
   const found: Expr[] = [];
   visit(ast, decides, found);
@@ -109,7 +107,8 @@ function visit(node: Expr, decides: boolean, found: Expr[]): void {
   if (node.kind === 'comprehension') {
     if (decides) found.push(node);
     visit(node.range, false, found);
-    // The turn of the loop is `accumulator && body`, `body ? … : …` and so on: what the macro made asks nothing itself.
+    // The step of the loop is `accumulator && body`, `body ? … : …` and so on; only the body is counted, not what the
+    // macro added.
     visit(node.step, false, found);
     // Only cel.bind has its body here.
     visit(node.result, false, found);

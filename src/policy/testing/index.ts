@@ -1,8 +1,8 @@
 /**
- * Policies test themselves.
+ * Runs the tests embedded in policies.
  *
- * In: the model of a policy with its tests. Out: which passed, what came instead, and what no test has reached. Judging
- * is the engine's: a test that passes here means what it says at admission.
+ * Input: the model of a policy with its tests. Output: which tests passed, the differences of failed ones, and the
+ * coverage. The engine makes the decisions, so a test result is valid for admission.
  */
 export { type Coverage, percent, sum as sumCoverage, type Uncovered } from './coverage.ts';
 export { mismatch } from './mismatch.ts';

@@ -37,8 +37,8 @@ export interface Expectation {
 }
 
 /**
- * Who asks, and what they may do, is unknown where the test does not say: rules that want to know are skipped, and the
- * report says so.
+ * `requestOf` builds the request. The user and their permissions are unknown unless the test declares them: rules that
+ * need them are skipped, and the report says so.
  */
 export function requestOf(test: PolicyTest): AdmissionRequest {
   const { object, oldObject, request = {}, user } = test;
@@ -67,7 +67,8 @@ export function requestOf(test: PolicyTest): AdmissionRequest {
 export function worldOf(test: PolicyTest, model: PolicyModel): World {
   const { labels = {}, annotations } = test.namespace ?? {};
   return {
-    // Past every `enforceAfter`: a policy is tested as it will hold, and its tests do not change with the day.
+    // The time is after every `enforceAfter`: tests evaluate the enforced policy, and their results do not depend on
+    // the date.
     now: Number.MAX_SAFE_INTEGER,
     namespace: (name) => ({
       apiVersion: 'v1',
@@ -88,7 +89,7 @@ export function worldOf(test: PolicyTest, model: PolicyModel): World {
   };
 }
 
-/** Whether a query is the one that the policy declares. A namespace that it leaves open is that of the object. */
+/** Reports whether a query is the one that the policy declares. An omitted namespace is that of the object. */
 function isFor(
   query: ObjectQuery,
   declared: { readonly [K in keyof ObjectQuery]?: ObjectQuery[K] | undefined },

@@ -1,6 +1,4 @@
-/**
- * The tests of a policy, run through the same decision as every request, and what of the policy they have reached.
- */
+/** Runs the tests of a policy with the same `decide` as every request, and measures their coverage. */
 import type { PolicyDecision, RuleResult } from '../decision.ts';
 import {
   type CompiledPolicy,
@@ -21,7 +19,7 @@ import { type Expectation, type PolicyTest, requestOf, worldOf } from './request
 
 export interface TestResult {
   readonly name: string;
-  /** `spec.tests[0]`. */
+  /** The path of the test, such as `spec.tests[0]`. */
   readonly path: string;
   readonly passed: boolean;
   /** One line per difference. */

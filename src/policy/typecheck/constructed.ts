@@ -1,7 +1,9 @@
-/** `Object.spec.template{…}`: what an ApplyConfiguration may say about a type of resource. */
+/** The types of `Object.spec.template{…}`: the fields that an ApplyConfiguration may set on a resource type. */
 import { type ObjectType, type SchemaTypes, type TypeProvider, types } from '../../cel/index.ts';
 
-/** Knows `Object` and what is below it by the fields of the object; what the schema leaves open is left to others. */
+/**
+ * `constructedTypes` provides `Object` and its nested types from the schema; other providers handle undeclared fields.
+ */
 export function constructedTypes({ root }: SchemaTypes): TypeProvider {
   return (name) => {
     const [first, ...path] = name.split('.');
@@ -14,7 +16,7 @@ export function constructedTypes({ root }: SchemaTypes): TypeProvider {
   };
 }
 
-/** An element of a list goes by the name of the list. */
+/** A list element has the type name of the list. */
 function elementsOf(node: SchemaTypes['root'] | undefined): SchemaTypes['root'] | undefined {
   return node?.schema.type === 'array' ? node.element : node;
 }

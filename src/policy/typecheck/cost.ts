@@ -1,22 +1,22 @@
 /**
- * What an expression costs, before it has ever run. Kubernetes' worst case is no help for policies: most fields of
- * built-in kinds have no bound, so nearly every loop could cost more than is allowed. We assume sizes instead, and say
- * so: usual ones for the cost that the status of a policy shows, and large but plausible ones for a warning.
+ * Estimates the cost of an expression before it runs. The worst case of Kubernetes is not useful for policies: most
+ * fields of built-in kinds have no bound, so nearly every loop could exceed the limit. Sizes are assumed instead:
+ * typical ones for the cost in the status of a policy, and large but plausible ones for a warning.
  */
 import { type Checked, estimate, type SchemaTypes, type SizeBounds, UNBOUNDED } from '../../cel/index.ts';
 import { SHORTHANDS } from '../engine/environment.ts';
 
 interface Sizes {
-  /** Elements of lists and maps that the schema does not bound. */
+  /** The number of elements of lists and maps without a bound in the schema. */
   readonly elements: number;
-  /** Characters. */
+  /** The number of characters of strings without a bound. */
   readonly text: number;
 }
 
 export const USUAL: Sizes = { elements: 8, text: 64 };
 export const LARGE: Sizes = { elements: 32, text: 64 };
 
-/** The largest cost that one evaluation may have where the API server evaluates. */
+/** The cost limit of one evaluation in the API server. */
 export const EXPRESSION_LIMIT = 1_000_000;
 
 export function costOf(checked: Checked, object: SchemaTypes | undefined, sizes: Sizes): number {

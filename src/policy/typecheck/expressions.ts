@@ -1,4 +1,4 @@
-/** The expressions of a policy, in the order in which they may refer to each other, and what each must give. */
+/** Lists the expressions of a policy with their expected types, in the order in which they may refer to each other. */
 import { type Environment, type Expr, parse, type Source } from '../../cel/index.ts';
 import { policyEnvironment } from '../engine/environment.ts';
 import type { ExpressionModel, PolicyModel } from '../model.ts';
@@ -34,7 +34,7 @@ export function expressionsOf(model: PolicyModel): readonly CheckedExpression[] 
   return found;
 }
 
-/** The names that every expression of the policy may use, before the object has a type. */
+/** `plainEnvironment` returns the names that every expression of the policy may use, with an untyped object. */
 export function plainEnvironment(model: PolicyModel): Environment {
   return policyEnvironment({
     native: model.kind !== 'Policy',

@@ -1,8 +1,8 @@
 /**
- * Policies against schemas.
+ * Type-checks policies against schemas.
  *
- * In: the model of a policy, and schemas from wherever they can be had. Out: what does not fit, with the place and the
- * nearest field; which types it matches; what it costs. It must not know how a policy is evaluated.
+ * Input: the model of a policy and schemas from any source. Output: type errors with position and suggestions, the
+ * matched types, and the cost. It does not know how a policy is evaluated.
  */
 export { kubernetesSchemas } from './kubernetes-schemas.ts';
 export { openApiSchemas } from './openapi-schemas.ts';

@@ -1,6 +1,6 @@
 /**
- * Schemas of Kubernetes' own types without a cluster: from the models of the client library, each of which says the
- * types of its fields. One model is a small file of its own, read when a schema first refers to it.
+ * Schemas of built-in Kubernetes types without a cluster, from the models of the client library, which declare the
+ * types of their fields. Each model is a small file that is loaded when a schema first refers to it.
  */
 import { createRequire } from 'node:module';
 import type { Schema } from '../../cel/index.ts';
@@ -52,7 +52,7 @@ function schemaOf(model: string): Schema {
   };
 }
 
-/** From `Array<V1Container>` and the like. What the library does not type (`any`) may be anything. */
+/** Parses types such as `Array<V1Container>`. An untyped field (`any`) accepts any value. */
 function fieldSchema(type: string, format: string): Schema {
   const list = /^Array<(.*)>$/.exec(type);
   if (list !== null) return { type: 'array', items: fieldSchema(list[1] as string, format) };

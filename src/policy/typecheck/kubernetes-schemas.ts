@@ -1,9 +1,9 @@
-/** The kinds that an API server of Kubernetes 1.36 has of its own, with their schemas, without a cluster. */
+/** The built-in kinds of a Kubernetes 1.36 API server with their schemas, without a cluster. */
 import { pluralOf } from '../native/plural.ts';
 import { kubernetesModel, modelReference } from './kubernetes-models.ts';
 import { kindKey, type SchemaKind, type SchemaSource } from './schemas.ts';
 
-/** By group and version. Kinds of the cluster, not of a namespace, stand behind the bar. */
+/** Kinds by group and version. Cluster-scoped kinds follow the bar. */
 const KINDS: Readonly<Record<string, string>> = {
   v1: 'Binding ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount | ComponentStatus Namespace Node PersistentVolume',
   'admissionregistration.k8s.io/v1':
@@ -71,8 +71,8 @@ function make(): SchemaSource {
 }
 
 /**
- * What stands for the object of a subresource: `same` for the kind's own schema, a reference for another one, undefined
- * where it is not known (exec, proxy and what custom resources have).
+ * `subresourceModel` returns the schema of the object of a subresource: `same` for that of the kind, a reference to
+ * another one, or undefined if it is not known (exec, proxy and subresources of custom resources).
  */
 export function subresourceModel(
   kind: string,

@@ -1,6 +1,6 @@
 /**
- * Which types of resources a policy matches, of those that there are schemas for, and which of those it names are not
- * there.
+ * Determines the resource types that a policy matches, among those with a schema, and the types that it names but do
+ * not exist.
  */
 import { type Schema, type SchemaTypes, typesFromSchema } from '../../cel/index.ts';
 import { nearest } from '../../cel/internal.ts';
@@ -11,14 +11,14 @@ import { subresourceModel } from './kubernetes-schemas.ts';
 import { kindKey, type SchemaKind, type SchemaSource } from './schemas.ts';
 
 export interface MatchedType {
-  /** As a policy would write it: `core/v1/Pod`, `apps/v1/Deployment/scale`. */
+  /** The type as in a selector: `core/v1/Pod`, `apps/v1/Deployment/scale`. */
   readonly name: string;
-  /** Undefined where nothing is known of its fields. */
+  /** The types of its fields; undefined if they are not known. */
   readonly types: SchemaTypes | undefined;
 }
 
 interface MissingType {
-  /** Index in the selector. */
+  /** The index in the selector. */
   readonly index: number;
   readonly text: string;
   readonly suggestion: string | undefined;
@@ -43,7 +43,7 @@ export function matchedTypes(
   return { matched: [...matched.values()], missing };
 }
 
-/** The kinds that one type of a policy names. */
+/** `matchedKinds` returns the kinds that one type of a policy names. */
 export function matchedKinds(type: TypeMatch, schemas: SchemaSource): readonly MatchedType[] {
   return schemas
     .kinds()
@@ -51,7 +51,7 @@ export function matchedKinds(type: TypeMatch, schemas: SchemaSource): readonly M
     .map((kind) => matchedType(kind, type.subresource, schemas));
 }
 
-/** The types of a kind that expressions read by another name: params and context. */
+/** `typesOf` returns the types of a kind that expressions read by another name: params and context. */
 export function typesOf(apiVersion: string, kind: string, schemas: SchemaSource): SchemaTypes | undefined {
   const [version = '', group = ''] = apiVersion.split('/').toReversed();
   const schema = schemas.schema({ group, version, kind });
@@ -77,7 +77,10 @@ function matchedType(kind: SchemaKind, subresource: string | undefined, schemas:
   return { name, types: schema === undefined ? undefined : typesFor(schema, key, schemas) };
 }
 
-/** By the binding of a native policy, by rules that exclude types, or by an `exclude` that says nothing but types. */
+/**
+ * Reports whether a type is excluded: by the binding of a native policy, by excludeResourceRules, or by an `exclude`
+ * that lists only types.
+ */
 function isLeftOut({ match, alsoMatch, exclude }: PolicyModel, kind: SchemaKind, by: TypeMatch): boolean {
   const request = requestType(kind, by);
   const fits = (types: readonly TypeMatch[] | undefined): boolean =>
@@ -106,7 +109,7 @@ function typesFor(schema: Schema, name: string, schemas: SchemaSource): SchemaTy
   return made;
 }
 
-/** The nearest kind, in the group that is named where there is one. */
+/** Returns the closest kind, within the named group if there is one. */
 function suggestion(type: TypeMatch, schemas: SchemaSource): string | undefined {
   const all = schemas.kinds();
   const inGroup = all.filter(({ group }) => group === type.group);

@@ -1,7 +1,4 @@
-/**
- * The schemas that an API server publishes under /openapi/v3: built-in kinds and definitions alike, as they are served
- * now.
- */
+/** Schemas that an API server publishes under /openapi/v3, for built-in kinds and CRDs as currently served. */
 import type { Schema } from '../../cel/index.ts';
 import type { GroupVersionKind, Json } from '../request.ts';
 import { kindKey, type SchemaKind, type SchemaSource } from './schemas.ts';
@@ -14,7 +11,7 @@ interface Document {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Json>> | undefined>>;
 }
 
-/** `documents`: what the addresses listed by /openapi/v3 answer, one for each group and version. */
+/** `documents` are the responses of the addresses that /openapi/v3 lists, one per group and version. */
 export function openApiSchemas(documents: readonly Json[]): SchemaSource {
   const components = new Map<string, Schema>();
   const byKind = new Map<string, Schema>();
@@ -23,7 +20,7 @@ export function openApiSchemas(documents: readonly Json[]): SchemaSource {
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       components.set(PREFIX + name, schema);
       const named = (schema as { [KIND_OF]?: readonly GroupVersionKind[] })[KIND_OF];
-      // Options of requests carry the kinds of every group; an object has exactly one.
+      // Request options list the kinds of every group; an object has exactly one.
       if (named?.length === 1) byKind.set(kindKey(named[0] as GroupVersionKind), schema);
     }
     for (const kind of servedKinds(document)) kinds.set(kindKey(kind), kind);
@@ -35,7 +32,10 @@ export function openApiSchemas(documents: readonly Json[]): SchemaSource {
   };
 }
 
-/** `/apis/apps/v1/namespaces/{namespace}/deployments/{name}` says plural and scope; what it carries says the kind. */
+/**
+ * The path `/apis/apps/v1/namespaces/{namespace}/deployments/{name}` gives plural and scope; its extension gives the
+ * kind.
+ */
 function servedKinds({ paths }: Document): readonly SchemaKind[] {
   return Object.entries(paths ?? {}).flatMap(([path, operations]) => {
     const match = /^\/apis?\/(?:[^/]+\/)?[^/]+\/(namespaces\/\{namespace\}\/)?([^/{]+)\/\{name\}$/.exec(path);

@@ -1,6 +1,6 @@
 /**
- * Where the schemas come from that policies are checked against: definitions of custom resources, the platform's own
- * kinds, the kinds of Kubernetes (kubernetes-schemas.ts) and what a live API server publishes (openapi-schemas.ts).
+ * The sources of schemas for type checks: CRDs, the platform's own kinds, built-in kinds (kubernetes-schemas.ts), and
+ * live API servers (openapi-schemas.ts).
  */
 import { GROUP, openApiOf, kinds as platformKinds, VERSION } from '../../api/index.ts';
 import type { Schema } from '../../cel/index.ts';
@@ -56,7 +56,10 @@ export function crdSchemas(definitions: readonly Json[]): SchemaSource {
   return fixedSchemas(definitions.flatMap(versionsOf));
 }
 
-/** The kinds of platform.company.com as this version of the platform knows them, for where no cluster says. */
+/**
+ * `platformSchemas` returns the kinds of platform.company.com in this version of the platform, for use without a
+ * cluster.
+ */
 export function platformSchemas(): SchemaSource {
   platform ??= fixedSchemas(
     platformKinds.map((kind) => ({

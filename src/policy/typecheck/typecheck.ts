@@ -1,6 +1,6 @@
 /**
- * Whether the expressions of a policy fit what it matches. A policy says `object.spec.replicas` of every type it
- * matches: where no type has such a field, the policy can never have worked; where some do not, it will fail on those.
+ * Type-checks the expressions of a policy against the types that it matches. If no matched type has a field such as
+ * `object.spec.replicas`, the policy never works; if some lack it, the policy fails on those.
  */
 import {
   type Checked,
@@ -25,7 +25,7 @@ import type { SchemaSource } from './schemas.ts';
 
 export interface TypeCheckReport {
   readonly issues: PolicyIssue[];
-  /** The types of resources that it matches, as a policy would write them. */
+  /** The resource types that it matches, as in a selector. */
   readonly matchedTypes: readonly string[];
   /** The estimated cost of evaluating one object of typical size, in Kubernetes cost units. */
   readonly cost: number;
@@ -126,8 +126,8 @@ function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: Policy
 }
 
 /**
- * Types that look the same to these expressions: those that read only metadata are asked once, not for each of a
- * hundred kinds.
+ * Groups types that are identical for these expressions: expressions that read only metadata are checked once, not for
+ * each of a hundred kinds.
  */
 function groupsOf(
   matched: readonly MatchedType[],
@@ -144,7 +144,7 @@ function groupsOf(
   return [...groups.values()];
 }
 
-/** The fields at the top of the object that are read; undefined where an expression takes it as a whole. */
+/** Returns the top-level fields that are read; undefined if an expression reads the whole object. */
 function fieldsRead(expressions: readonly CheckedExpression[]): readonly string[] | undefined {
   const fields = new Set<string>();
   for (const { ast } of expressions) {

@@ -1,4 +1,4 @@
-/** Why a comparison, a membership or a test of a text is not as wanted: what it is, and what it should be. */
+/** Explains why a comparison, a membership test or a string test failed: the actual value and the expected one. */
 import type { Call, Expr } from '../../cel/index.ts';
 import { type Described, describe, isConstant, isPhrase } from './describe.ts';
 import type { Inspector, Locals } from './inspector.ts';
@@ -8,7 +8,7 @@ interface Relation {
   /** The expectation, and the expectation if the comparison is negated. */
   readonly wanted: string;
   readonly unwanted: string;
-  /** The relation with its sides exchanged. */
+  /** The relation with its operands swapped. */
   readonly mirrored: string;
 }
 
@@ -21,7 +21,7 @@ const RELATIONS: Readonly<Record<string, Relation>> = {
   '_>=_': { wanted: 'want at least', unwanted: 'want less than', mirrored: '_<=_' },
 };
 
-/** Tests of a text or a quantity against another. */
+/** String and quantity tests against another value. */
 const TESTS: Readonly<Record<string, readonly [wanted: string, unwanted: string]>> = {
   startsWith: ['want prefix', 'want no prefix'],
   endsWith: ['want suffix', 'want no suffix'],
@@ -64,7 +64,7 @@ function phraseReason(inspector: Inspector, subject: Expr, standard: Expr, local
   return { text: `${is}, ${phrase} ${standardText(inspector, standard, locals)}`, place: found.place };
 }
 
-/** `x.size()`, `size(x)`: the field is x. */
+/** Returns x of `x.size()` or `size(x)`, which is the field to report. */
 function sizedBy(node: Expr): Expr | undefined {
   if (node.kind !== 'call' || node.function !== 'size') return undefined;
   return node.target ?? node.args[0];
@@ -75,7 +75,7 @@ function sizePhrase(inspector: Inspector, node: Expr, of: Described, locals: Loc
   return `${of.name} has size ${shown}`;
 }
 
-/** `quantity(a).compareTo(quantity(b)) <= 0` is a comparison of a and b. */
+/** `quantity(a).compareTo(quantity(b)) <= 0` compares a with b. */
 function comparedQuantities(subject: Expr, standard: Expr): readonly [Expr, Expr] | undefined {
   if (standard.kind !== 'literal' || standard.value !== 0) return undefined;
   if (subject.kind !== 'call' || subject.function !== 'compareTo' || subject.target === undefined) return undefined;
@@ -118,7 +118,7 @@ function membershipReason(
   wanted: boolean,
 ): Reason {
   if (isConstant(element) && !isConstant(container)) {
-    // `'app' in metadata.labels`: what is wrong is the container.
+    // For `'app' in metadata.labels`, the container is the field to report.
     const found = describe(inspector, container, locals);
     const { shown } = describe(inspector, element, locals);
     const lacks = wanted ? 'lacks' : 'must not have';

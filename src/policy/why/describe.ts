@@ -1,4 +1,4 @@
-/** A part of an expression and its value, in words: `spec.replicas is 7`. */
+/** Describes a part of an expression and its value: `spec.replicas is 7`. */
 import { CelError, type Expr, NonValue, Optional, type Result, show } from '../../cel/index.ts';
 import type { Inspector, Locals } from './inspector.ts';
 import type { Place } from './place.ts';
@@ -9,10 +9,10 @@ const MAX_VALUE = 80;
 const MAX_NAME = 100;
 
 export interface Described {
-  /** Its path in the object, or the expression itself. */
+  /** The path in the object, or the expression itself. */
   readonly name: string;
   readonly place: Place | undefined;
-  /** Undefined where it cannot be had. */
+  /** The value; undefined if it is not available. */
   readonly value: Result | undefined;
   /** The value as text, redacted if it is sensitive. */
   readonly shown: string;
@@ -30,7 +30,7 @@ function showValue(inspector: Inspector, node: Expr, locals: Locals, value: Resu
   return value === undefined ? 'not known' : show(value, MAX_VALUE);
 }
 
-/** `name is value`; what is not there is said so. */
+/** `isPhrase` returns `name is value`, or says that the value is absent. */
 export function isPhrase({ name, value, shown }: Described): string {
   if (value instanceof CelError && isAbsence(value)) return `${name} is not set`;
   if (value instanceof NonValue) return `${name} cannot be computed`;
@@ -40,7 +40,7 @@ export function isPhrase({ name, value, shown }: Described): string {
 export const isAbsence = (error: CelError): boolean =>
   error.code === 'no_such_key' || error.code === 'no_such_field' || error.code === 'index_out_of_bounds';
 
-/** An optional without a value is a value that is not there. */
+/** An empty optional counts as an absent value. */
 function plainValue(value: Result | undefined): Result | undefined {
   if (!(value instanceof Optional)) return value;
   return value.value ?? new CelError('no_such_key', 'not set');

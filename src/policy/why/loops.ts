@@ -10,14 +10,14 @@ export interface Loop {
   readonly predicate: Expr;
   /** The iterations with their variables. */
   readonly turns: readonly Locals[];
-  /** Whether these are all turns that there are. */
+  /** Whether `turns` contains all iterations. */
   readonly whole: boolean;
 }
 
 /** The maximum number of iterations that are inspected, unless the caller counts them. */
 const MAX_TURNS = 500;
 
-/** A loop that asks something of its elements; undefined for one that makes something of them. */
+/** `loopOf` returns a loop with a predicate on its elements; undefined for a loop that builds a value. */
 export function loopOf(
   inspector: Inspector,
   node: Comprehension,
@@ -81,7 +81,7 @@ function turnsOf(
   const entries = [...mapEntries(over)].slice(0, maxTurns);
   return entries.map(([key, element]) => {
     const here = place === undefined || typeof key !== 'string' ? undefined : below(place, key);
-    // With one variable a loop over a map sees its keys; the entry is where they stand.
+    // A loop with one variable over a map iterates over its keys; the path is that of the entry.
     return second === undefined ? turn(key, key, here) : turn(key, element, here);
   });
 }
@@ -119,7 +119,7 @@ function computedPlaces(inspector: Inspector, node: Call, locals: Locals, length
   return NOWHERE;
 }
 
-/** `filter` keeps elements where they stand; `map(x, x.field)` goes one step on from them. */
+/** `filter` keeps the paths of elements; `map(x, x.field)` extends them by one step. */
 function madePlaces(inspector: Inspector, written: Call & { readonly target: Expr }, locals: Locals): Places {
   const [variable, body] = written.args as [Expr, Expr];
   if (variable?.kind !== 'identifier' || written.args.length !== 2) return NOWHERE;

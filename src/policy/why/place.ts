@@ -2,7 +2,7 @@
 import { fieldInController } from '../engine/pods.ts';
 
 export interface Place {
-  /** `object`, `oldObject`, `params`, a context variable … */
+  /** The variable: `object`, `oldObject`, `params`, a context variable … */
   readonly root: string;
   readonly steps: readonly (string | number)[];
 }
@@ -12,7 +12,7 @@ export const below = (place: Place, step: string | number): Place => ({
   steps: [...place.steps, step],
 });
 
-/** `spec.containers[1].image`, `metadata.labels["app.kubernetes.io/name"]`. */
+/** `stepsText` writes `spec.containers[1].image` or `metadata.labels["app.kubernetes.io/name"]`. */
 export function stepsText(steps: readonly (string | number)[]): string {
   let text = '';
   for (const step of steps) {

@@ -1,7 +1,7 @@
 /**
- * What must never be shown: the values of Secrets and of the paths that a policy marks. A value is hidden where
- * anything that it was computed from is, be it through variables, loops or strings that are put together; this is
- * derived from the expression alone.
+ * Determines the values that must never be shown: those of Secrets and of the paths that a policy marks. A value is
+ * hidden if it was computed from a hidden one, through variables, loops or string concatenation; this is derived from
+ * the expression alone.
  */
 import { GROUP } from '../../api/index.ts';
 import { type Expr, type Read, reads } from '../../cel/index.ts';
@@ -13,7 +13,7 @@ export const HIDDEN = '(hidden)';
 
 type Steps = readonly string[];
 
-/** kubectl writes the whole object into this annotation, data and all. */
+/** kubectl writes the whole object into this annotation, including its data. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const OF_SECRETS: readonly Steps[] = [['data'], ['stringData'], ['metadata', 'annotations', LAST_APPLIED]];
 const OF_PLATFORM_SECRETS: readonly Steps[] = [...OF_SECRETS, ['spec', 'keys']];
@@ -44,7 +44,7 @@ export class Sensitive {
     return [...this.#paths.values()].some((paths) => paths.length > 0);
   }
 
-  /** Whether what `node` gives may hold something of what must not be shown. */
+  /** `hides` reports whether the value of `node` may contain sensitive data. */
   hides(node: Expr, unit: Unit, locals: ReadonlyMap<string, Origin>): boolean {
     return this.any && reads(node).some((read) => this.#hidesRead(read, unit, locals));
   }
@@ -86,7 +86,7 @@ export class Sensitive {
     return this.#meets(root, steps);
   }
 
-  /** Whether a list or map at `path`, as a picture writes it, may hold some of it: a parent shows its children. */
+  /** `hidesWithin` reports whether a list or map at `path` may contain sensitive data: a parent shows its children. */
   hidesWithin(path: string | undefined): boolean {
     if (!this.any) return false;
     const [variable = '', ...rest] = (path ?? '').replaceAll('[]', '.*').split('.');
@@ -103,8 +103,8 @@ export class Sensitive {
 }
 
 /**
- * Whether one way is the beginning of the other. `*` is an element of a list, which a marked path may leave out
- * (`spec.containers.env.value`), or a key of a map that is only computed: it may stand for a step or for none.
+ * Reports whether one path is a prefix of the other. `*` is a list element, which a marked path may omit
+ * (`spec.containers.env.value`), or a computed map key: it matches one step or none.
  */
 function meet([first, ...path]: Steps, [step, ...steps]: Steps): boolean {
   if (first === undefined || step === undefined) return true;
@@ -115,7 +115,7 @@ function meet([first, ...path]: Steps, [step, ...steps]: Steps): boolean {
 
 const NO_LOCALS: ReadonlyMap<string, Origin> = new Map();
 
-/** A short name is a part of the object; which of the two does not matter, they hide the same. */
+/** Expands a shorthand name to a path in the object; object and oldObject hide the same paths. */
 function longForm(variable: string, path: Steps): readonly [root: string, steps: Steps] {
   return (SHORTHANDS as readonly string[]).includes(variable) ? ['object', [variable, ...path]] : [variable, path];
 }
@@ -128,7 +128,7 @@ function secretPaths(group: string, kind: string): readonly Steps[] {
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] as string) : '');
 
-/** `spec.containers[*].env`, `.spec.token`, `spec.labels["a.b/c"]`. An index stands for any. */
+/** Parses `spec.containers[*].env`, `.spec.token`, `spec.labels["a.b/c"]`. An index matches any element. */
 function readSteps(text: string): Steps {
   const found = text.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\['([^']*)'\]|\[([0-9*]*)\]|([^.[\]]+)/g);
   return [...found].map(

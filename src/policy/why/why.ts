@@ -100,7 +100,7 @@ function becauseOfCall(inspector: Inspector, node: Call, locals: Locals, wanted:
   }
 }
 
-/** `x == true` is about x. */
+/** `x == true` is explained as x. */
 function becauseOfComparison(inspector: Inspector, node: Call, locals: Locals, wanted: boolean): Reason {
   const [left, right] = node.args as [Expr, Expr];
   if (node.function === '_==_' && right.kind === 'literal' && typeof right.value === 'boolean' && isLogic(left)) {

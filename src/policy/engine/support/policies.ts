@@ -1,4 +1,4 @@
-/** For tests: policies from the part of them that a test is about, and requests from their objects. */
+/** Test helpers: policies from a partial spec, and requests from objects. */
 import { readException } from '../../load/exception.ts';
 import { readPolicy } from '../../load/policy.ts';
 import type { AdmissionRequest, Json } from '../../request.ts';
@@ -11,7 +11,7 @@ import {
 } from '../compile.ts';
 import { type PolicySet, policySet } from '../set.ts';
 
-/** When tests happen. */
+/** The time of all tests. */
 export const NOW = Date.parse('2026-06-01T00:00:00Z');
 
 function policyObject(spec: object, name = 'p'): Json {
@@ -23,7 +23,7 @@ function policyObject(spec: object, name = 'p'): Json {
   };
 }
 
-/** A compiled policy; one that is wrong fails the test. */
+/** Returns a compiled policy; issues fail the test. */
 export function policyFrom(spec: object, name = 'p', options: PolicyCompileOptions = {}): CompiledPolicy {
   const { model, issues } = readPolicy(policyObject(spec, name));
   if (model === undefined) throw new Error(JSON.stringify(issues, undefined, 2));
@@ -32,7 +32,7 @@ export function policyFrom(spec: object, name = 'p', options: PolicyCompileOptio
   return compiled.policy;
 }
 
-/** Policies p0, p1 … */
+/** Returns a set of the policies p0, p1 … */
 export const setFrom = (...specs: readonly object[]): PolicySet =>
   policySet({ policies: specs.map((spec, index) => policyFrom(spec, `p${index}`)) });
 
@@ -49,7 +49,7 @@ export function exceptionFrom(spec: object, metadata: object = {}): CompiledExce
   return compiled.exception;
 }
 
-/** CREATE of the object, unless said otherwise. */
+/** Returns a CREATE request for the object; `more` overrides its fields. */
 export function requestFor(object: Json, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   const apiVersion = String(object.apiVersion);
   const slash = apiVersion.indexOf('/');
