@@ -15,7 +15,7 @@ import { createAuthority, issueLeaf } from '../../src/controlplane/pki.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
 import { type Client, connect, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
-import { type LogLine, type Program, superviseProgram } from '../../test/chaos/support/program.ts';
+import { eventuallyStarted, type LogLine, type Program, superviseProgram } from '../../test/chaos/support/program.ts';
 import { layOutPackage } from '../../test/support/package.ts';
 
 export const namespace = 'team-bench';
@@ -73,7 +73,7 @@ export async function startStage(): Promise<Stage> {
       const running = superviseProgram(name, folder, [process.execPath, join(built.place, 'bin', 'kidp.js'), ...words]);
       undo.push(() => running.kill());
       await running.start();
-      await eventually(() => running.lines().some(({ message }) => message === said), patient);
+      await eventuallyStarted([running], () => running.lines().some(({ message }) => message === said), patient);
       return running;
     };
     const manager = await start(

@@ -46,7 +46,7 @@ test('it passes the conformance suite, and ends in order', async () => {
   ]);
   const namespace = uniqueName('conformance');
   const words = ['verify', broker.url, '--listen', `127.0.0.1:${port}`, '--namespace', namespace, '-o', 'json'];
-  const { code, out } = await runBrokerCommand(words);
+  const { code, out } = await broker.whileRunning(runBrokerCommand(words));
   const { results } = JSON.parse(out) as { results: { id: string; result: string; message?: string }[] };
   expect(results.filter(({ result }) => result === 'fail')).toEqual([]);
   expect(results.length).toBeGreaterThan(30);

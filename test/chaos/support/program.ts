@@ -1,31 +1,58 @@
 /**
- * A program of ours as its cluster runs it: a process of its own that is started again when it ends, until it is told to stay down.
- * What it says is kept, to be read by who looks for a reason.
+ * kidp processes that are supervised the way a kubelet supervises a container: a process is restarted when it exits, until the test
+ * kills it. The output is kept for the diagnosis of a failed run.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { manageProcess } from '../../../src/controlplane/process.ts';
+import { type EventuallyOptions, eventually } from '../../../src/runtime/testing/index.ts';
 
 export interface Program {
   readonly name: string;
   readonly pid: number | undefined;
-  /** How often it ended though nobody had killed it. */
+  /** How often it exited although the test had not killed it. */
   readonly ownEnds: number;
   start(): Promise<void>;
-  /** SIGKILL, and it stays down until `start`. */
+  /** Sends SIGKILL; the process stays down until `start`. */
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Its log, a line for each; those that are no JSON as `{ text }`. */
+  /** The lines of its log, parsed; a line that is not JSON becomes `{ text }`. */
   lines(): LogLine[];
 }
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly message?: string; readonly timestamp?: string };
 
-/** As a kubelet waits longer each time, only not as long. */
+/** The delay before a restart doubles each time, like that of a kubelet, but stays much shorter. */
 const restartMilliseconds = { first: 500, longest: 4_000 };
 
+/** So many exits while a program starts up count as a crash loop: nothing that it depends on is down at that time. */
+const CRASH_LOOP_EXITS = 3;
+const LAST_LINES = 20;
+
+/**
+ * `eventuallyStarted` is `eventually` for something that supervised programs must do while no faults are injected. It fails as soon as
+ * one of them is in a crash loop, with the last lines of its log.
+ */
+export async function eventuallyStarted<T>(
+  programs: readonly Program[],
+  check: () => T | false,
+  options?: EventuallyOptions,
+): Promise<T> {
+  let crashing: Program | undefined;
+  const value = await eventually<T | undefined>(() => {
+    crashing = programs.find(({ ownEnds }) => ownEnds >= CRASH_LOOP_EXITS);
+    return crashing === undefined ? check() : undefined;
+  }, options);
+  if (crashing === undefined) return value as T;
+  const last = crashing.lines().slice(-LAST_LINES).map(asText).join('\n');
+  throw new Error(`${crashing.name} exited ${crashing.ownEnds} times during startup; its last output:\n${last}`);
+}
+
+const asText = (line: LogLine): string => (typeof line.text === 'string' ? line.text : JSON.stringify(line));
+
+/** `superviseProgram` prepares a supervised process; `start` starts it. */
 export function superviseProgram(name: string, folder: string, command: readonly string[]): Program {
   const logFile = join(folder, `${name}.log`);
   const [program = '', ...flags] = command;
@@ -51,7 +78,7 @@ export function superviseProgram(name: string, folder: string, command: readonly
         Date.now() - upSince > 10_000 ? restartMilliseconds.first : Math.min(pause * 2, restartMilliseconds.longest);
       await sleep(pause);
       upSince = Date.now();
-      // It may end at once where what it needs is away; then it is tried again.
+      // It can exit at once while a server that it depends on is down; the next round restarts it.
       if (wanted) await handle.start().catch(() => {});
     }
   }

@@ -115,7 +115,9 @@ async function settled(
   for (;;) {
     const evidence = await gather(stage, workload, witness);
     const violations = judge(evidence);
-    if (!violations.some(({ rule }) => rule === 'unfinished') || Date.now() > until) return { evidence, violations };
+    const isUnfinished = violations.some(({ rule }) => rule === 'unfinished');
+    // A crash fails the run in any case: there is no point in waiting for the rest.
+    if (!isUnfinished || Date.now() > until || crashes(stage).length > 0) return { evidence, violations };
     if (Date.now() - said > 10_000) {
       log(`${new Set(violations.map(({ uid }) => uid)).size} objects are not there yet`);
       said = Date.now();

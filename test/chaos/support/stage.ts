@@ -20,7 +20,7 @@ import { createAuthority, issueLeaf } from '../../../src/controlplane/pki.ts';
 import { freePort } from '../../../src/controlplane/ports.ts';
 import { type Client, connect, type KubernetesObject, loadKubeconfig } from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
-import { type Program, superviseProgram } from './program.ts';
+import { eventuallyStarted, type Program, superviseProgram } from './program.ts';
 import { type Front, startFront } from './proxy.ts';
 
 export const NAMESPACE = 'team-chaos';
@@ -159,7 +159,8 @@ async function startReplicas({ folder, plane, kafka, undo }: Started) {
   );
   undo.push(() => Promise.all(replicas.map((each) => each.kill())));
   await Promise.all(replicas.map((each) => each.start()));
-  await eventually(() => replicas.every((each) => each.lines().some(({ message }) => message === 'ready')), patient);
+  const isReady = (each: Program) => each.lines().some(({ message }) => message === 'ready');
+  await eventuallyStarted(replicas, () => replicas.every(isReady), patient);
   return { replicas, statusUrl, authorityFile };
 }
 
@@ -204,10 +205,8 @@ async function startBroker(parts: BrokerParts, { name, words, parameters }: Brok
   });
   await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
   await Promise.all(programs.map((each) => each.start()));
-  await eventually(
-    () => programs.some((each) => each.lines().some(({ message }) => message === 'became leader')),
-    patient,
-  );
+  const isLeader = (each: Program) => each.lines().some(({ message }) => message === 'became leader');
+  await eventuallyStarted(programs, () => programs.some(isLeader), patient);
   return programs;
 }
 
