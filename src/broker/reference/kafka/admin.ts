@@ -1,4 +1,4 @@
-/** What a provider asks of Kafka about topics, in the words of this house. */
+/** The topic operations that the Kafka provider needs, on top of the Kafka admin client. */
 import {
   Admin,
   type ClusterPartitionMetadata,
@@ -13,16 +13,16 @@ import { listReassignments, type Reassignment, reassign } from './reassignment.t
 import type { DesiredTopic, PresentTopic } from './topic.ts';
 
 export interface TopicAdmin {
-  /** Those that are there, of these names. */
+  /** Returns the topics with these names that exist. */
   read(names: readonly string[]): Promise<ReadonlyMap<string, PresentTopic>>;
   exists(name: string): Promise<boolean>;
   create(wanted: DesiredTopic): Promise<void>;
-  /** Resolves also where it has as many already. */
+  /** Resolves also if the topic already has that many partitions. */
   grow(name: string, partitions: number): Promise<void>;
-  /** Has each message kept on so many servers. Resolves when it is decided; copying takes as long as there are messages. */
+  /** Changes the replication factor. Resolves once Kafka has accepted the reassignment; copying the messages takes longer. */
   replicate(name: string, replication: number): Promise<void>;
   configure(name: string, set: Readonly<Record<string, string>>, unset: readonly string[]): Promise<void>;
-  /** Whether there was one. Whoever decides about topics answers, and not a server that may not have heard of the newest yet. */
+  /** Returns whether the topic existed. The controller answers, so the result does not depend on a server with stale metadata. */
   remove(name: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -54,21 +54,22 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
       );
     },
     create: ({ name, partitions, replication = -1, config }) =>
-      classifyErrors(`making the topic ${name}`, async () => {
+      classifyErrors(`create topic ${name}`, async () => {
         const configs = Object.entries(config).map(([key, value]) => ({ name: key, value }));
         await admin.createTopics({ topics: [name], partitions, replicas: replication, configs });
       }),
     grow: (name, count) =>
-      classifyErrors(`growing the topic ${name}`, async () => {
+      classifyErrors(`add partitions to topic ${name}`, async () => {
         try {
           await admin.createPartitions({ topics: [{ name, count }] });
         } catch (error) {
-          // More than there were when it was looked at, so it has as many by now: the writer before did it, or the answer was lost.
+          // The caller has read a smaller number, so partitions were added since: by a previous leader, or by a request whose
+          // response was lost.
           if (!/INVALID_PARTITIONS/.test(describeFailure(error))) throw error;
         }
       }),
     replicate: (name, replication) =>
-      classifyErrors(`moving messages of the topic ${name}`, async () => {
+      classifyErrors(`change the replication of topic ${name}`, async () => {
         const { brokers, topics, controllerId } = await admin.metadata({ topics: [name], forceUpdate: true });
         const moves = (await listReassignments(admin, controllerId)).get(name);
         const up = [...brokers].map(([id, { rack }]) => ({ id, rack: rack ?? undefined }));
@@ -76,7 +77,7 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
         if (to.size > 0) await reassign(admin, controllerId, name, to);
       }),
     configure: (name, set, unset) =>
-      classifyErrors(`configuring the topic ${name}`, async () => {
+      classifyErrors(`configure topic ${name}`, async () => {
         const configs = [
           ...Object.entries(set).map(([key, value]) => ({
             name: key,
@@ -102,7 +103,7 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
   };
 }
 
-/** A server may not have heard yet of what the controller knows. */
+/** The metadata of a server can be older than the reassignments that the controller knows: these take precedence. */
 const placementsOf = (partitions: readonly ClusterPartitionMetadata[], moves: readonly Reassignment[] = []) =>
   partitions.map(({ replicas, leader, isr: inSync }, partition) => {
     const { servers = replicas, adding = [], removing = [] } = moves.find((each) => each.partition === partition) ?? {};
@@ -113,7 +114,7 @@ const placementsOf = (partitions: readonly ClusterPartitionMetadata[], moves: re
 const permanentRefusals =
   /INVALID_CONFIG|INVALID_REPLICATION_FACTOR|INVALID_PARTITIONS|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION|TOPIC_AUTHORIZATION_FAILED|CLUSTER_AUTHORIZATION_FAILED|INVALID_REQUEST/;
 
-/** What Kafka will refuse again is a failure; anything else is tried again. */
+/** `classifyErrors` turns errors that a retry cannot fix into a `ProviderFailure`; all other errors are retried. */
 async function classifyErrors<T>(doing: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();

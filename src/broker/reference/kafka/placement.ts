@@ -1,4 +1,4 @@
-/** On which servers the messages of a topic are to be: nothing is asked and nothing is done here. */
+/** Decides on which servers the replicas of a topic are placed. These are pure functions. */
 import { permanent } from '../provider.ts';
 
 export interface Server {
@@ -7,22 +7,22 @@ export interface Server {
   readonly rack?: string | undefined;
 }
 
-/** Of one partition. */
+/** The replicas of one partition. */
 export interface Placement {
   readonly partition: number;
-  /** Those it is on, or will be on when what is under way is done; who is to lead comes first. */
+  /** The servers with a replica once pending reassignments are done, the preferred leader first. */
   readonly servers: readonly number[];
-  /** Who leads now. */
+  /** The current leader. */
   readonly leader: number;
-  /** Who has all messages. */
+  /** The in-sync replicas. */
   readonly inSync: readonly number[];
-  /** Those of `servers` that are only being given them. */
+  /** The servers of `servers` that are still being added by a reassignment. */
   readonly adding: readonly number[];
 }
 
 /**
- * The partitions that have to be on other servers for each message to be on so many, and on which. As little as possible is moved:
- * those that have them keep them. Throws a `ProviderFailure` where too few servers are up.
+ * `planPlacement` returns the partitions whose replicas must change to reach the replication factor, and their new servers. It moves as
+ * little as possible: existing replicas stay. Throws a `ProviderFailure` if too few servers are up.
  */
 export function planPlacement(
   topic: string,
@@ -35,14 +35,14 @@ export function planPlacement(
   if (up.length < replication && reduced.some((each) => each.kept.length < replication)) {
     throw permanent(
       'invalid-replication-factor',
-      `topic ${topic} is to have each message on ${replication} servers and ${up.length} of Kafka are up: set spec.replication to ${up.length} or less, or start more and then set the annotation platform.company.com/retry of the Topic to another value`,
+      `topic ${topic} needs ${replication} Kafka servers, but ${up.length} are up: set spec.replication to ${up.length} or less, or start more servers and then set the annotation platform.company.com/retry of the Topic to a new value`,
     );
   }
   const load = new Map<number, number>();
   const carry = (id: number) => load.set(id, (load.get(id) ?? 0) + 1);
   for (const { kept } of reduced) kept.forEach(carry);
   const sorted = [...up].sort((a, b) => a.id - b.id);
-  // Else all topics of one partition would be given to the same server.
+  // The offset depends on the topic: otherwise all topics with one partition would end up on the same server.
   const first = [...topic].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
   const changes = new Map<number, readonly number[]>();
   for (const { partition, servers, kept } of reduced) {
@@ -59,8 +59,8 @@ export function planPlacement(
 }
 
 /**
- * Who leads stays, then who has all messages, then who is up; the last ones go. The order stays: it says who is to lead. Who went down
- * before it was given anything would be waited for in vain.
+ * `kept` selects the replicas that stay: first the leader, then in-sync replicas, then servers that are up. It keeps their order, because
+ * the first one is the preferred leader. A server that went down while it was being added is dropped: it has no messages to wait for.
  */
 function kept(
   { servers, leader, inSync, adding }: Placement,
@@ -73,7 +73,7 @@ function kept(
   return of.filter((id) => stay.has(id));
 }
 
-/** In a rack that has it least, then who has least of the topic, then in turn. */
+/** `pickServer` prefers the rack with the fewest replicas, then the server with the fewest replicas of the topic, then round-robin. */
 function pickServer(
   up: readonly Server[],
   chosen: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Partitions that are being moved between servers, as the controller of Kafka knows it. The client has these requests, but no methods
- * for them.
+ * Partition reassignments, listed and requested from the Kafka controller. The client library implements these requests, but has no
+ * methods for them.
  */
 import {
   type Admin,
@@ -15,15 +15,18 @@ import { permanent } from '../provider.ts';
 
 export interface Reassignment {
   readonly partition: number;
-  /** All that have its messages or are being given them. */
+  /** All servers with a replica, including those that are being added. */
   readonly servers: readonly number[];
-  /** Those that are being given its messages. */
+  /** The servers that are being added. */
   readonly adding: readonly number[];
-  /** Those that give them up when that is done. */
+  /** The servers that lose their replica once the reassignment is done. */
   readonly removing: readonly number[];
 }
 
-/** Of each topic of which anything is being moved. None where we may not ask or are not understood: then we have begun none. */
+/**
+ * `listReassignments` returns the pending reassignments by topic. The result is empty if this Kafka does not support the request or denies
+ * it: then this broker cannot have started any.
+ */
 export async function listReassignments(
   admin: Admin,
   controller: number,
@@ -53,7 +56,7 @@ export async function listReassignments(
   }
 }
 
-/** Has partitions moved to these servers. Resolves when it is decided, not when it is done. */
+/** `reassign` moves partitions to these servers. Resolves once Kafka has accepted it, before the messages are copied. */
 export async function reassign(
   admin: Admin,
   controller: number,
@@ -68,7 +71,7 @@ export async function reassign(
   if (ask === undefined) {
     throw permanent(
       'replication-fixed',
-      `messages of topic ${name} cannot be given more or fewer servers, as this Kafka has no way to ask for it: set spec.replication to what it was, or make another Topic`,
+      `the replication of topic ${name} cannot be changed: this Kafka does not support AlterPartitionReassignments. Set spec.replication back to its previous value, or create another Topic`,
     );
   }
   const partitions = [...to].map(([partitionIndex, servers]) => ({ partitionIndex, replicas: [...servers] }));
@@ -77,9 +80,10 @@ export async function reassign(
 
 const timeoutMilliseconds = 10_000;
 
-type ControllerCall<Api> = Api extends API<infer Words, infer Answer> ? (...words: Words) => Promise<Answer> : never;
+type ControllerCall<Api> =
+  Api extends API<infer Parameters, infer Response> ? (...parameters: Parameters) => Promise<Response> : never;
 
-/** Undefined where this Kafka does not know the request. Without ZooKeeper any server is asked: they pass it on. */
+/** `controllerCall` returns a function that sends a request to the controller; undefined if this Kafka does not support the request. */
 async function controllerCall<Api>(
   admin: Admin,
   controller: number,
@@ -92,6 +96,6 @@ async function controllerCall<Api>(
   });
   if (api === undefined) return undefined;
   const connection = (await admin.connectToBrokers([controller])).get(controller);
-  if (connection === undefined) throw new Error('Kafka has no controller just now');
-  return ((...words: unknown[]) => api.async(connection, ...words)) as ControllerCall<Api>;
+  if (connection === undefined) throw new Error('Kafka has no active controller');
+  return ((...parameters: unknown[]) => api.async(connection, ...parameters)) as ControllerCall<Api>;
 }

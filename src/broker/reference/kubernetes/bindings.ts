@@ -1,13 +1,13 @@
 /**
- * The connections of what a service uses, as environment variables: `DATABASE_USERS_PASSWORD` is the entry `password` of the Database
- * `users`. They come encrypted to this broker or, in the management cluster, as the name of a Secret.
+ * Turns the bindings of a Service into environment variables: `DATABASE_USERS_PASSWORD` is the entry `password` of the Database `users`.
+ * A binding carries credentials that are encrypted to this broker or, in the management cluster, the name of a Secret.
  */
 import type { BoundConnection, DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
 
 interface BindingSources {
   readonly decrypt: (jwe: string) => Promise<Record<string, string>>;
-  /** The entries of a Secret of the management cluster; undefined where this is not it, or there is none. */
+  /** Reads a Secret of the management cluster; undefined if the broker runs elsewhere, or the Secret does not exist. */
   readonly secret: (namespace: string, name: string) => Promise<Record<string, string> | undefined>;
 }
 
@@ -35,7 +35,7 @@ async function valuesOf(
   if (found !== undefined) return found;
   throw permanent(
     'binding-unreachable',
-    `the connection of ${kind} ${namespace}/${name} did not come with the request: this broker has to publish an encryption key, or to run in the management cluster`,
+    `the request has no readable credentials for ${kind} ${namespace}/${name}: publish an encryption key for this broker, or run it in the management cluster`,
   );
 }
 

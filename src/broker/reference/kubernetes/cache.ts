@@ -1,4 +1,4 @@
-/** Cache → Secret with address and password, core Service, StatefulSet. What a cache holds is not kept on disk. */
+/** Maps a Cache to a Secret with address and password, a core Service and a StatefulSet. A cache has no persistent storage. */
 import type { Cache } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -49,7 +49,7 @@ const engines: Readonly<Record<string, CacheEngine>> = {
     version: '1.6',
     port: 11211,
     scheme: 'memcached',
-    // Without SASL, which clients rarely speak: who may connect is for network policies.
+    // Few clients support SASL: use network policies to restrict access.
     password: false,
     start: (maximumBytes, eviction) =>
       `exec memcached -m ${Math.floor(maximumBytes / 2 ** 20)}${eviction === 'noeviction' ? ' -M' : ''}`,
@@ -89,7 +89,7 @@ function serverOf(
   { images }: ManifestContext,
 ): SingleServer {
   const maximumBytes = cacheBytes(spec.size);
-  // What a server needs beside what it holds.
+  // The server needs memory in addition to the cached data.
   const memory = mebibytes(maximumBytes * 1.25 + 64 * 2 ** 20);
   const secretKeyRef = { name: cacheSecretName(request), key: 'password' };
   return {
@@ -115,6 +115,6 @@ function engineOf(spec: Spec): CacheEngine {
   if (engine !== undefined) return engine;
   throw permanent(
     'unsupported-engine',
-    `this broker has no ${spec.engine}: choose ${Object.keys(engines).join(', ')}, or a target whose broker has it`,
+    `this broker does not support the engine ${spec.engine}: use ${Object.keys(engines).join(', ')}, or a target whose broker supports it`,
   );
 }

@@ -1,4 +1,4 @@
-/** Database → Secret with credentials, core Service, StatefulSet, and where asked for a CronJob that makes backups. */
+/** Maps a Database to a Secret with credentials, a core Service, a StatefulSet and, if backups are enabled, a CronJob. */
 import type { Database } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -29,17 +29,17 @@ function engineOf(spec: Spec): Engine {
   if (engine !== undefined) return engine;
   throw permanent(
     'unsupported-engine',
-    `this broker has no ${spec.engine}: choose ${Object.keys(engines).join(', ')}, or a target whose broker has it`,
+    `this broker does not support the engine ${spec.engine}: use ${Object.keys(engines).join(', ')}, or a target whose broker supports it`,
   );
 }
 
-/** A StatefulSet's name is part of a label of its pods, which leaves it 52 characters. */
+/** The name of a StatefulSet is part of a label of its Pods, which limits it to 52 characters. */
 export const databaseName = (request: DeploymentRequest): string => bounded(`${request.resource.name}-database`, 52);
 export const databaseSecretName = (request: DeploymentRequest): string => `${databaseName(request)}-credentials`;
 const backupName = (request: DeploymentRequest): string => bounded(`${request.resource.name}-backup`, 52);
 const addressOf = (request: DeploymentRequest): string => `${databaseName(request)}.${namespaceOf(request)}.svc`;
 
-/** The values of the connection: user and password as they were, or made up where there are none or new ones are due. */
+/** `databaseValues` returns the connection values. It keeps user and password, and generates a password if none exists or rotation is due. */
 export function databaseValues(
   request: DeploymentRequest,
   before: Readonly<Record<string, string>>,
@@ -135,7 +135,7 @@ function backup(request: DeploymentRequest, spec: Spec, engine: Engine, image: s
       spec: {
         schedule,
         timeZone: 'Etc/UTC',
-        // Two at once would only slow each other down.
+        // Concurrent backups would only slow each other down.
         concurrencyPolicy: 'Forbid',
         successfulJobsHistoryLimit: 1,
         failedJobsHistoryLimit: 3,
@@ -189,6 +189,6 @@ function environmentOf(request: DeploymentRequest, engine: Engine): Record<strin
 
 export const shell = (script: string): string[] => ['sh', '-c', script];
 
-/** While the server still starts it cannot be asked; a hook that fails would end the container. */
+/** The command is retried while the server starts. The script always succeeds, because a failed hook would kill the container. */
 const untilDone = (command: string): string =>
   `for attempt in $(seq 60); do ${command} && exit 0; sleep 2; done; exit 0`;

@@ -1,8 +1,8 @@
-/** Whether a thing is still as it was made, in the fields that were set: what others set beside them is theirs. */
+/** Digests for drift detection. They cover only the fields that the broker sets: other fields belong to other field managers. */
 import { createHash } from 'node:crypto';
 import { stableJson } from '../record.ts';
 
-/** Of the actual value, what the wanted one speaks of. A list of another length is taken whole. */
+/** `pick` reduces the actual value to the fields that the wanted value sets. A list of a different length is kept whole. */
 export function pick(actual: unknown, wanted: unknown): unknown {
   if (Array.isArray(wanted) && Array.isArray(actual)) {
     return actual.length === wanted.length ? actual.map((each, index) => pick(each, wanted[index])) : actual;
@@ -15,7 +15,10 @@ export function pick(actual: unknown, wanted: unknown): unknown {
   );
 }
 
-/** Compared with one of an earlier time: values as the API server gave them, so that how it writes an amount does not matter. */
+/**
+ * `digestOf` returns a digest to compare with an earlier one. It uses the values as the API server returned them, so that normalized
+ * quantities are not mistaken for drift.
+ */
 export const digestOf = (actual: unknown, wanted: unknown): string =>
   createHash('sha256')
     .update(stableJson(pick(actual, wanted)))

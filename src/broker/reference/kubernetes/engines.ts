@@ -1,4 +1,4 @@
-/** What the reference broker knows about the engines of databases: image, port, how to start, ask, back up and change the password. */
+/** The database engines that the reference broker supports: image, port, and the commands to probe, back up and change the password. */
 
 export interface Engine {
   readonly image: string;
@@ -6,16 +6,16 @@ export interface Engine {
   readonly port: number;
   readonly scheme: string;
   readonly dataPath: string;
-  /** The user that the process runs as in the image. */
+  /** The user ID that the image runs as. */
   readonly user: number;
-  /** Environment variables, each from a key of the Secret with the credentials. */
+  /** Environment variables and the keys of the credentials Secret that they are set from. */
   readonly fromSecret: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Succeeds where it answers. Run in the container, with those variables. */
+  /** Succeeds if the server responds. Runs in the container, with the variables of `fromSecret`. */
   readonly probe: string;
-  /** Sets the password to what it is now. Run each time a container has started. */
+  /** Sets the password of the user to the one in the Secret. Runs each time a container has started. */
   readonly setPassword: string;
-  /** Writes all of it to standard output. Run in another pod, with HOST and those variables. */
+  /** Writes a dump of the database to standard output. Runs in another Pod, with HOST and the variables of `fromSecret`. */
   readonly dump: string;
 }
 

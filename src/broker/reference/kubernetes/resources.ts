@@ -1,4 +1,4 @@
-/** The types of Kubernetes objects that are made or watched. */
+/** The Kubernetes resources that the broker creates or watches. */
 import type { KubernetesObject, Resource, UnknownObject } from '../../../runtime/index.ts';
 
 const type = (group: string, version: string, plural: string, kind: string, namespaced = true): Resource => ({
@@ -22,7 +22,7 @@ const cronJobs = type('batch', 'v1', 'cronjobs', 'CronJob');
 const jobs = type('batch', 'v1', 'jobs', 'Job');
 const ingresses = type('networking.k8s.io', 'v1', 'ingresses', 'Ingress');
 
-/** What a request can lead to, in the order in which it is made: what others refer to comes first. */
+/** The resources that a deployment can consist of, in the order of creation: referenced objects first. */
 export const managedResources: readonly Resource[] = [
   secrets,
   services,
@@ -34,14 +34,14 @@ export const managedResources: readonly Resource[] = [
   ingresses,
 ];
 
-/** What Kubernetes itself makes of that, and what must be gone too before a thing is gone. */
+/** The resources that Kubernetes creates for them. They must be gone too before a deployment counts as deleted. */
 export const derivedResources: readonly Resource[] = [jobs, pods];
 
-/** An object as it is to be; what is not in it is for others to set. */
+/** A desired object. Fields that it does not set are left to other field managers. */
 export type Manifest = UnknownObject;
 
 export function resourceOf(object: KubernetesObject): Resource {
   const found = managedResources.find(({ kind }) => kind === object.kind);
-  if (found === undefined) throw new RangeError(`${object.kind} is none of the kinds that are made`);
+  if (found === undefined) throw new RangeError(`${object.kind} is not a managed kind`);
   return found;
 }

@@ -1,4 +1,4 @@
-/** Secret → Kubernetes Secret: values that are made up, or fetched from the namespace that is the target's store of secrets. */
+/** Maps a Secret to a Kubernetes Secret. Values are generated, or read from the namespace that is the secret store of the target. */
 import type { Secret } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -26,10 +26,10 @@ export function secretManifests(request: DeploymentRequest, { values, rotation }
   ];
 }
 
-/** The entries of a Secret of the store, by its name; undefined where there is none. */
+/** Returns the entries of a Secret in the store; undefined if it does not exist. */
 type ReadStore = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
 
-/** What was made up stays as it was, unless new values are due; what is fetched is fetched each time. */
+/** `secretValues` keeps generated values until rotation is due, and reads values of the store each time. */
 export async function secretValues(
   request: DeploymentRequest,
   before: Readonly<Record<string, string>>,
@@ -53,20 +53,20 @@ async function fetchValue(
   if (store === undefined) {
     throw permanent(
       'no-secret-store',
-      `the target ${target.name} has no store of secrets: set spec.parameters.secretStoreNamespace of the DeploymentTarget to the namespace whose Secrets are the store, or use generate`,
+      `DeploymentTarget ${target.name} has no secret store: set its spec.parameters.secretStoreNamespace to the namespace with the Secrets, or use generate`,
     );
   }
   if (version !== undefined) {
     throw permanent(
       'no-secret-versions',
-      `the store of the target ${target.name} keeps one version of a secret: leave remoteRef.version of "${path}" out`,
+      `the secret store of DeploymentTarget ${target.name} does not support versions: remove remoteRef.version of "${path}"`,
     );
   }
   const entries = await store(path);
   if (entries === undefined) {
     throw permanent(
       'no-such-secret',
-      `the store of the target ${target.name} has no Secret "${path}": put it there, or correct remoteRef.path`,
+      `Secret "${path}" does not exist in the secret store of DeploymentTarget ${target.name}: create it, or correct remoteRef.path`,
     );
   }
   const keys = Object.keys(entries);
@@ -76,7 +76,7 @@ async function fetchValue(
   throw permanent(
     'no-such-property',
     property === undefined
-      ? `"${path}" of the store has ${keys.length} entries: say which with remoteRef.property`
-      : `"${path}" of the store has no entry "${property}": put it there, or correct remoteRef.property`,
+      ? `Secret "${path}" in the secret store has ${keys.length} entries: select one with remoteRef.property`
+      : `Secret "${path}" in the secret store has no entry "${property}": add it, or correct remoteRef.property`,
   );
 }

@@ -1,4 +1,4 @@
-/** What a Database and a Cache have in common: one server in a StatefulSet, the core Service before it, and the Secret of its connection. */
+/** The manifests that Databases and Caches share: a StatefulSet with one replica, its core Service and the Secret with the connection. */
 import type { DeploymentRequest } from '../../messages.ts';
 import { encodeValues, revisionOf } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
@@ -8,14 +8,14 @@ import type { Manifest } from './resources.ts';
 export interface SingleServer {
   readonly name: string;
   readonly secretName: string;
-  /** `database`, `cache`: its pods, its container and its port are called so. */
+  /** `database` or `cache`: the name of the container and of the port, and the component label of the Pods. */
   readonly component: string;
   readonly port: number;
-  /** Of the pod, beside the container. */
+  /** Additional fields of the Pod spec. */
   readonly pod?: Readonly<Record<string, unknown>>;
   readonly podSecurity?: Readonly<Record<string, unknown>>;
   readonly container: Readonly<Record<string, unknown>>;
-  /** Of the StatefulSet, beside the pod. */
+  /** Additional fields of the StatefulSet spec. */
   readonly disks?: Readonly<Record<string, unknown>>;
 }
 
@@ -65,7 +65,7 @@ function statefulSet(
       template: {
         metadata: {
           labels: { ...labelsOf(request), ...selectorOf(request, component) },
-          // A new password is set when a container starts.
+          // A new password is set when a container starts: the changed annotation restarts the Pod.
           annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
         },
         spec: {

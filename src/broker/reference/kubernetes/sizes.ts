@@ -1,4 +1,4 @@
-/** What the platform's words for sizes come to here, and arithmetic with amounts of bytes. */
+/** Maps the size classes of the platform to storage, CPU and memory, and parses quantities of bytes. */
 
 interface DatabaseSize {
   readonly storage: string;
@@ -14,7 +14,7 @@ const databaseClasses: Readonly<Record<string, DatabaseSize>> = {
 };
 const smallestDatabase = { storage: '10Gi', cpu: '250m', memory: '512Mi' };
 
-/** A class, or an exact amount of storage with the CPU and memory of the largest class that has no more of it. */
+/** `databaseSize` accepts a class, or an amount of storage: that gets the CPU and memory of the largest class with no more storage. */
 export function databaseSize(size: string | undefined): DatabaseSize {
   const known = databaseClasses[size ?? 'small'];
   if (known !== undefined) return known;
@@ -30,12 +30,12 @@ const cacheClasses: Readonly<Record<string, string>> = {
   xlarge: '16Gi',
 };
 
-/** How many bytes a cache may hold. */
+/** `cacheBytes` returns the maximum number of bytes in a cache. */
 export const cacheBytes = (size: string | undefined): number => bytes(cacheClasses[size ?? 'small'] ?? size ?? '256Mi');
 
 const units: Readonly<Record<string, number>> = { Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
 
-/** Of an amount such as `10Gi`. */
+/** `bytes` parses an amount such as `10Gi`. */
 export function bytes(amount: string): number {
   const [, number = '0', unit = 'Mi'] = /^(\d+)(Mi|Gi|Ti)$/.exec(amount) ?? [];
   return Number(number) * (units[unit] ?? 0);
