@@ -1,4 +1,6 @@
-/** One text for one value, whatever the order of its keys: what equality and digests of schemas are taken from. */
+/**
+ * Canonical JSON: one text per value, independent of the order of keys. Equality and digests of schemas build on it.
+ */
 import { createHash } from 'node:crypto';
 import { isObject } from './json.ts';
 
@@ -19,8 +21,9 @@ export function canonical(value: unknown): string {
 }
 
 /**
- * The value with the keys of every object in order; the value itself, and what is in it, where they are. Whatever is equal to what is at
- * the same place of `like`, itself tidy, is that very thing: two definitions then share all that did not change between them.
+ * `tidy` returns the value with the keys of every object sorted, and shares every part that is already sorted. A part
+ * that equals the part at the same place of `like`, which must be tidy itself, becomes that very object: two
+ * definitions then share everything that did not change between them.
  */
 export function tidy<Value>(value: Value, like?: unknown): Value {
   if (typeof value !== 'object' || value === null) return value;
@@ -28,7 +31,10 @@ export function tidy<Value>(value: Value, like?: unknown): Value {
   return tidyObject(value as Members, isObject(like) ? like : undefined) as Value;
 }
 
-/** Two values, tidy, that share all that is the same at the same place. What was found out about that of one holds for the other. */
+/**
+ * `alike` tidies two values so that they share every part that is equal at the same place. A result for a shared part
+ * of one value holds for the other.
+ */
 export function alike<Value>(one: Value, other: Value): [Value, Value] {
   const first = tidy(one);
   return [first, tidy(other, first)];
@@ -68,7 +74,7 @@ function tidyObject(members: Members, like: Members | undefined): Members {
   return made;
 }
 
-/** What is not the object's own is a function of its prototype: data has none. */
+/** An inherited member is always a function of the prototype, because data has no functions. */
 function own(members: Members, key: string): unknown {
   const value = members[key];
   return typeof value === 'function' || key === '__proto__' ? undefined : value;
@@ -87,7 +93,7 @@ function tidyList(list: readonly unknown[], like: readonly unknown[] | undefined
   return isLike && like !== undefined ? like : (copy ?? list);
 }
 
-/** Whether two values are the same JSON: the order of keys does not count, and a member that is undefined is not there. */
+/** `same` compares two values as JSON: the order of keys does not matter, and an undefined member counts as absent. */
 export function same(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
@@ -108,11 +114,17 @@ function sameMembers(left: Members, right: Members): boolean {
   return count === 0;
 }
 
+/**
+ * A cache. An answer depends on its question only, so that an entry is never stale and a lost entry costs time only.
+ */
 const KNOWN = new Map<string, unknown>();
-/** Definitions repeat themselves, between versions and within one; what is kept of earlier ones is little. */
+/**
+ * The largest number of cached answers. Definitions repeat themselves, across versions and within one, so that a few
+ * suffice.
+ */
 const MOST = 500;
 
-/** The answer to a question that has been asked before, for questions whose answer follows from what is asked alone. */
+/** `remembered` returns the cached answer to a question. The answer must depend on nothing but the question. */
 export function remembered<Answer>(question: readonly (string | object)[], answer: () => Answer): Answer {
   const key = question.map((part) => (typeof part === 'string' ? part : fingerprint(part))).join(' ');
   if (KNOWN.has(key)) return KNOWN.get(key) as Answer;
@@ -122,11 +134,12 @@ export function remembered<Answer>(question: readonly (string | object)[], answe
   return found;
 }
 
+/** A cache: the fingerprint of an object never changes, because schemas are not modified after reading. */
 const FINGERPRINTS = new WeakMap<object, string>();
-/** Up to here a text is kept as it is: a hash of it would take longer than to compare it. */
+/** A text up to this length is its own fingerprint: hashing it would take longer than comparing it. */
 const SHORT = 2_048;
 
-/** Not long, whatever the size of the value, and taken once of each. */
+/** `fingerprint` returns a short text that identifies a value. Each value is serialized only once. */
 function fingerprint(value: object): string {
   let found = FINGERPRINTS.get(value);
   if (found === undefined) {

@@ -1,4 +1,7 @@
-/** A CustomResourceDefinition of apiextensions.k8s.io/v1, as far as a comparison reads it. `readCrd` makes one from a parsed document. */
+/**
+ * The part of a CustomResourceDefinition of apiextensions.k8s.io/v1 that a comparison reads. `readCrd` returns one for
+ * a parsed document.
+ */
 import type { CrdSchema } from './schema.ts';
 
 export interface Crd {

@@ -1,6 +1,7 @@
 /**
- * A digest of exactly one change: what an approval and the annotation `allow-breaking` name. It does not depend on metadata, status or
- * the order of keys, nor on values that the API server fills in, so that the file a user has and the object the webhook is shown agree.
+ * The digest of exactly one change, which an approval and the annotation `allow-breaking` name. It does not depend on
+ * metadata, status or the order of keys, nor on values that the API server fills in, so that the user's file and the
+ * object in the webhook's request have the same digest.
  */
 import { createHash } from 'node:crypto';
 import { canonical, tidy } from './canonical.ts';
@@ -11,7 +12,7 @@ export function changeDigest(before: Crd | undefined, after: Crd | undefined): s
   return digestOfTidy(tidy(before), tidy(after));
 }
 
-/** Of definitions whose keys are in order. What they share is written once. */
+/** Computes the digest of two tidy definitions. Parts that they share are serialized once. */
 export function digestOfTidy(before: Crd | undefined, after: Crd | undefined): string {
   const name = (after ?? before)?.metadata.name;
   const versions = tidyTexts(before?.spec.versions, after?.spec.versions);
@@ -24,7 +25,7 @@ export function digestOfTidy(before: Crd | undefined, after: Crd | undefined): s
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** The versions are nearly all of it, and are as they are in the definition. */
+/** Serializes a spec. Its versions, which are nearly all of it, are serialized by the caller. */
 function specText(crd: Crd | undefined, versions: string): string {
   if (crd === undefined) return 'null';
   const spec = asStored(crd.spec);
@@ -34,10 +35,13 @@ function specText(crd: Crd | undefined, versions: string): string {
   return `{${texts.join(',')}}`;
 }
 
-/** To the fields of a version's schema, and those within them: further down it takes longer to look for what is shared than to write it. */
+/**
+ * The depth down to which shared parts are looked for: the fields of a version's schema and their fields. Further down
+ * the search takes longer than serializing the parts twice.
+ */
 const DEEPEST = 8;
 
-/** The texts of two tidy values, as `canonical` has them. */
+/** Serializes two tidy values the way `canonical` does. */
 function tidyTexts(one: unknown, other: unknown, depth = 0): readonly [string, string] {
   if (one === other) {
     const text = tidyText(one);
@@ -61,7 +65,7 @@ function tidyTexts(one: unknown, other: unknown, depth = 0): readonly [string, s
   return [whole(one, 0), whole(other, 1)];
 }
 
-/** Ten times as fast as `canonical`, but integers past 2^53 are beyond it. */
+/** Ten times as fast as `canonical`, which takes over for integers beyond 2^53. */
 function tidyText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
@@ -70,7 +74,10 @@ function tidyText(value: unknown): string {
   }
 }
 
-/** With the defaults of apiextensions.k8s.io/v1, and without fields that say what is so without them. */
+/**
+ * The spec as the API server stores it: with the defaults of apiextensions.k8s.io/v1, and without fields that only
+ * repeat a default.
+ */
 function asStored(spec: CrdSpec): Readonly<Record<string, unknown>> {
   const { preserveUnknownFields, names, conversion, versions, ...rest } = spec;
   return {

@@ -1,4 +1,4 @@
-/** Whether the keywords of a schema hold what they must: a comparison that finds text where a list should be would have nothing to say. */
+/** Checks that each keyword of a schema has a value of the right type. The comparison relies on it. */
 import { isObject } from './json.ts';
 import type { CrdIssue } from './read.ts';
 
@@ -62,14 +62,14 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
   }),
 );
 
-/** What most schemas are made of, beside what may hold anything; the rest is looked at more closely. */
+/** The keywords that `hasUsualKeywords` does not decide: structural.ts checks them in detail. */
 const unusual: ReadonlySet<string> = new Set(['uniqueItems', 'allOf', 'anyOf', 'oneOf', 'not']);
 const usual: ReadonlyMap<string, Wanted> = new Map([
   ...[...keywords].filter(([name]) => !unusual.has(name)),
   ...['items', 'additionalProperties', 'default', 'example', 'externalDocs'].map((name) => [name, anything] as const),
 ]);
 
-/** Whether a schema has only keywords that there is nothing more to say of, and each holds what it must. */
+/** Whether a schema has only keywords that need no further check, each with a value of the right type. */
 export function hasUsualKeywords(members: Members): boolean {
   for (const name in members) {
     const wanted = usual.get(name);

@@ -1,6 +1,6 @@
 /**
- * Every kind of change there is. The list is closed: a change that fits none of it is a defect. The names are what users filter by
- * and what reports carry, so one that is there keeps its name.
+ * All kinds of changes. The list is closed: a change of no kind is a defect. Users filter by these names and reports
+ * contain them, so an existing name never changes.
  */
 export const changeKinds = [
   // The definition
@@ -137,8 +137,8 @@ export const changeKinds = [
 export type ChangeKind = (typeof changeKinds)[number];
 
 /**
- * What no stored object can show, whatever it holds: names, how versions are converted, and what is served beside the objects. To read
- * them would show nothing.
+ * Kinds that no stored object can show, whatever its content: names, conversion, and everything served beside the
+ * objects. Reading the stored objects would show nothing.
  */
 const unseen: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   'singular-changed',

@@ -1,4 +1,4 @@
-/** Random numbers that are the same for the same seed. */
+/** Pseudorandom numbers: the same seed gives the same numbers. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = (seed ^ 0x9e3779b9) >>> 0;
   }
 
-  /** From 0 up to, not including, `count`. */
+  /** Returns an integer from 0 to `count - 1`. */
   below(count: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -1,4 +1,4 @@
-/** What is not a definition that can be compared, and what is said about it. */
+/** Documents that are no comparable CRD, and the issues that `readCrd` reports for them. */
 import { describe, expect, test } from 'vitest';
 import { crdOf, version } from './compare/support/definitions.ts';
 import { type CrdIssueCode, readCrd } from './read.ts';

@@ -127,7 +127,7 @@ function identityIssues(value: unknown): CrdIssue[] {
   return [];
 }
 
-/** Whether there is nothing for `wholeIssue` to find, which is so nearly always and found out without making paths. */
+/** Whether `wholeIssue` has nothing to report. This is nearly always true, and is decided without building paths. */
 function isOrdinary(root: unknown): boolean {
   let left = MAX_VALUES - 1;
   const within = (value: object, level: number): boolean => {
@@ -146,7 +146,10 @@ function isOrdinary(root: unknown): boolean {
   return typeof root !== 'object' || root === null || within(root, 0);
 }
 
-/** Counts every value once for each place it is at, so that a document of aliases is as large as what it stands for. */
+/**
+ * Counts a value once for each place where it occurs, so that a document with YAML aliases counts as large as its
+ * expansion.
+ */
 function wholeIssue(root: unknown): CrdIssue | undefined {
   const waiting: { value: unknown; level: number; path: string }[] = [{ value: root, level: 0, path: '' }];
   let seen = 0;
@@ -177,7 +180,7 @@ function wholeIssue(root: unknown): CrdIssue | undefined {
       for (const key in value) {
         if (key === '__proto__') return unspeakable(path);
         const member = (value as Members)[key];
-        // Paths of leaves are not wanted, and there are many.
+        // The paths of leaves are not needed, and there are many leaves.
         const leaf = typeof member !== 'object' || member === null;
         waiting.push({ value: member, level: level + 1, path: leaf ? '' : `${path}${path === '' ? '' : '.'}${key}` });
       }
@@ -186,7 +189,10 @@ function wholeIssue(root: unknown): CrdIssue | undefined {
   return undefined;
 }
 
-/** JavaScript reads it as something else, so that a field of that name could hide others. No project is known to have one. */
+/**
+ * JavaScript gives `__proto__` a special meaning, so that a field of that name could hide others. No known project has
+ * such a field.
+ */
 const unspeakable = (path: string): CrdIssue => ({
   code: 'invalid',
   path,

@@ -1,4 +1,4 @@
-/** What is looked at of a change; whether the API server agrees is asked in test/crd-compat. */
+/** The parts of a change that are checked. test/crd-compat/refused.test.ts asks the API server whether it agrees. */
 import { expect, test } from 'vitest';
 import { crdOf, specOf, version } from './compare/support/definitions.ts';
 import type { Crd } from './crd.ts';

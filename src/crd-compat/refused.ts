@@ -1,7 +1,8 @@
 /**
- * What the API server refuses in a definition whose shape is right: a default that its own schema does not accept, a pattern that is none,
- * a rule that does not compile. A verdict would be about a definition that never comes to be. What did not change was taken once, and is
- * not looked at again.
+ * Reports what the API server rejects in a definition that is otherwise well-formed: a default that its own schema does
+ * not accept, a pattern with a syntax error, a rule that does not compile. A verdict on such a definition would be
+ * about one that can never exist. The API server has already accepted the unchanged parts, so they are not checked
+ * again.
  */
 import { tidy } from './canonical.ts';
 import { type Crd, schemaOf } from './crd.ts';
@@ -11,13 +12,15 @@ import type { CrdIssue } from './read.ts';
 import type { CrdSchema, ValidationRule } from './schema.ts';
 import { MAX_ISSUES } from './structural.ts';
 
-/** Of a definition that `readCrd` has read; without `before` it is new. */
+/**
+ * `refusedParts` returns the issues of a definition that `readCrd` has read. Without `before` the definition is new.
+ */
 export function refusedParts(before: Crd | undefined, after: Crd): readonly CrdIssue[] {
   const found: CrdIssue[] = [];
   for (const [index, version] of after.spec.versions.entries()) {
     const counterpart = before?.spec.versions.find(({ name }) => name === version.name);
     const old = counterpart === undefined ? undefined : tidy(schemaOf(counterpart));
-    // Whatever is the same before and after is one and the same from here on.
+    // Tidying against the old schema makes unchanged parts identical, so that they can be skipped.
     const now = tidy(schemaOf(version), old);
     if (now !== undefined && now !== old) walk(now, old, ROOT, `spec.versions[${index}].schema.openAPIV3Schema`, found);
   }
@@ -25,9 +28,12 @@ export function refusedParts(before: Crd | undefined, after: Crd): readonly CrdI
 }
 
 interface Place {
-  /** Values here are whole resources. */
+  /** Whether values at this place are whole resources. */
   readonly resource: boolean;
-  /** Defaults of metadata are looked at in a way of its own, and those within maps not at all. */
+  /**
+   * Whether defaults are checked at this place. The API server checks defaults of metadata separately, and those inside
+   * maps not at all.
+   */
   readonly defaults: boolean;
 }
 
@@ -58,7 +64,9 @@ function walk(now: CrdSchema, old: CrdSchema | undefined, place: Place, path: st
 
 const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
 
-/** Of the schema and of what restricts it further; there are no rules and no defaults in that. */
+/**
+ * Yields issues of the patterns in a schema and in its allOf, anyOf, oneOf and not, which contain no rules or defaults.
+ */
 function* patternIssues(schema: CrdSchema, path: string): Generator<CrdIssue> {
   const { pattern, allOf, anyOf, oneOf, not } = schema;
   const expression = pattern === undefined ? undefined : expressionOf(pattern);
@@ -106,7 +114,7 @@ function* ruleIssues(rule: ValidationRule, schema: CrdSchema, resource: boolean,
 }
 
 function defaultIssues(schema: CrdSchema, path: string): CrdIssue[] {
-  // One that is null is taken, and never comes to be.
+  // The API server accepts a null default and never applies it.
   if (schema.default === undefined || schema.default === null) return [];
   const why = whyNotAccepted(schema.default, schema);
   if (why === undefined) return [];
@@ -125,12 +133,15 @@ function whyNotAccepted(value: unknown, schema: CrdSchema): string | undefined {
   const [unknown] = prune(value, schema, { resource: embedded }).pruned;
   if (unknown !== undefined) return `${unknown} is not in the schema`;
   const { validate } = validator(schema, { resource: false });
-  // As a value that is new, and as one that follows itself: rules with oldSelf are asked as well.
+  // The default is validated as a new value and as an update of itself, so that rules with oldSelf run as well.
   const fault = [...validate(value), ...validate(value, value)].find((each) => counts(each, embedded));
   return fault === undefined ? undefined : `${fault.path === '' ? '' : `${fault.path}: `}${fault.message}`;
 }
 
-/** The API server does not look at lists that are sets or maps here; what rules may read of a resource within another it alone knows. */
+/**
+ * Whether the API server checks the keyword in a default. It skips list types, and only it knows what rules may read of
+ * an embedded resource.
+ */
 const counts = ({ keyword }: Fault, embedded: boolean): boolean =>
   keyword !== 'x-kubernetes-list-type' && !(embedded && keyword === 'x-kubernetes-validations');
 

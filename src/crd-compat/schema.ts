@@ -1,4 +1,6 @@
-/** A structural schema as a CustomResourceDefinition holds it: what is compared, validated against and generated from. */
+/**
+ * A structural schema of a CustomResourceDefinition, as the comparison, the validator and the sample generator use it.
+ */
 import type { Schema } from '../cel/index.ts';
 
 export interface ValidationRule {

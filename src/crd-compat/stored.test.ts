@@ -1,4 +1,4 @@
-/** What happens to the objects there are. */
+/** The effect of a change on stored objects. */
 import { describe, expect, test } from 'vitest';
 import { crdOf, specOf, version } from './compare/support/definitions.ts';
 import type { Crd } from './crd.ts';

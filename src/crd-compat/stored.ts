@@ -58,7 +58,7 @@ function identity(object: Json): { namespace?: string; name: string } {
   return { ...(typeof namespace === 'string' ? { namespace } : {}), name: typeof name === 'string' ? name : '' };
 }
 
-/** `named`: whether the reasons will be read, or only whether there are any. */
+/** Lists the reasons why an object breaks. If `named` is false, only whether there are any matters. */
 type Judge = (object: Json, named: boolean) => readonly string[];
 
 function judgement(before: Crd, after: Crd): Judge {
@@ -79,7 +79,7 @@ function judgement(before: Crd, after: Crd): Judge {
   };
 }
 
-/** What hits every object, whatever it holds. */
+/** Reasons that apply to every object, whatever its content. */
 function definitionReasons(before: Crd, after: Crd): string[] {
   const fixed: readonly (readonly [string, unknown, unknown])[] = [
     ['spec.group', before.spec.group, after.spec.group],
@@ -112,7 +112,7 @@ function versionJudgement(before: Crd, after: Crd, name: string): Judge {
   return (object, named) => [...scaled(object), ...through.flatMap((one) => reasonsOf(object, old, one, named))];
 }
 
-/** Where objects can be scaled from now on, the API server checks their number of replicas, whatever the schema says. */
+/** If a change adds the scale subresource, the API server checks the number of replicas, whatever the schema allows. */
 function scaledFrom(old: CrdVersion | undefined, now: CrdVersion): (object: Json) => readonly string[] {
   const path = now.subresources?.scale?.specReplicasPath;
   if (path === undefined || old?.subresources?.scale != null) return () => [];

@@ -1,6 +1,6 @@
 /**
- * Whether a schema is structural, as the API server asks of apiextensions.k8s.io/v1. Only then is it known which fields are pruned and
- * what each value must be, so a comparison takes nothing else.
+ * Checks that a schema is structural, which the API server requires in apiextensions.k8s.io/v1. Only a structural
+ * schema determines which fields are pruned and what each value must be, so the comparison accepts nothing else.
  */
 import { isObject } from './json.ts';
 import { hasUsualKeywords, keywordIssues } from './keywords.ts';
@@ -35,7 +35,7 @@ export const MAX_ISSUES = 50;
 
 export function structuralIssues(root: unknown, path: string): readonly CrdIssue[] {
   const found: CrdIssue[] = [];
-  // Nearly all schemas are right: where something is wrong is only asked of one that is not.
+  // Nearly all schemas are correct: paths are built only in a second pass, for a schema with an issue.
   for (const at of [UNPLACED, path]) {
     found.length = 0;
     node(root, at, 'root', 0, found);
@@ -46,7 +46,7 @@ export function structuralIssues(root: unknown, path: string): readonly CrdIssue
 
 type Level = 'root' | 'field' | 'item';
 
-/** Stands for all paths where nobody will read them. */
+/** The placeholder for a path in the first pass, where no path is read. */
 const UNPLACED = '';
 
 const below = (path: string, keyword: string, name: string | number = ''): string =>
@@ -113,7 +113,7 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
     value(nested.schema, nested.path, schema, depth + 1, nested.mixed && mixed, found);
 }
 
-/** Whether what is in it can be looked at. */
+/** Whether a schema is well-formed enough to check its content. */
 function isReadable(schema: unknown, path: string, depth: number, found: CrdIssue[]): schema is Members {
   if (!isObject(schema)) {
     add(found, 'wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
@@ -218,7 +218,10 @@ function nestedIn(schema: Members, path: string): { schema: unknown; path: strin
   return found;
 }
 
-/** Inside allOf, anyOf, oneOf and not: only restrictions of values, of fields that are declared outside. */
+/**
+ * Checks a schema inside allOf, anyOf, oneOf or not, which may only restrict the values of fields that are declared
+ * outside.
+ */
 function value(
   schema: unknown,
   path: string,

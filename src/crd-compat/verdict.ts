@@ -1,74 +1,80 @@
 /**
- * What the comparison of two CustomResourceDefinitions comes to. The fields of a verdict are what `kidp crd diff -o json` prints and
- * what the admission gate answers with, so their names are kept.
+ * The result of comparing two CustomResourceDefinitions. `kidp crd diff -o json` prints these fields and the admission
+ * gate returns them, so their names are stable.
  */
 import type { ChangeKind } from './kinds.ts';
 
-/** `risky`: nothing is known to break, and nothing shows that it cannot. */
+/** `risky` means: nothing is known to break, but nothing proves that it cannot. */
 export type ChangeClass = 'breaking' | 'risky' | 'safe';
 
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface Change {
-  /** The version of the CRD that is changed; empty where the change is of the whole definition. */
+  /** The version of the CRD that changed; empty if the change concerns the whole definition. */
   readonly version: string;
-  /** In the object, such as `.spec.template.items[].image`; in the definition where it is no field, such as `spec.scope`. */
+  /**
+   * A path in the object, such as `.spec.template.items[].image`. A change that concerns no field has its path in the
+   * definition, such as `spec.scope`.
+   */
   readonly path: string;
   readonly kind: ChangeKind;
   /** The worse of `storedObjects` and `manifests`. */
   readonly class: ChangeClass;
-  /** What was there, as JSON; left out where there was nothing. */
+  /** The old value as JSON; absent if there was none. */
   readonly before?: unknown;
   readonly after?: unknown;
-  /** Will an object that is in etcd now still be read, updated and served unchanged? */
+  /** Whether an object that is stored in etcd is still read, updated and served unchanged. */
   readonly storedObjects: ChangeClass;
-  /** Will a manifest that applied yesterday apply today, and mean the same? */
+  /** Whether a manifest that applied before the change still applies and means the same. */
   readonly manifests: ChangeClass;
-  /** One sentence: what is different. */
+  /** One sentence that says what changed. */
   readonly message: string;
-  /** Who is hit, in words: "objects with .spec.size over 10". Empty where nobody is. */
+  /** The affected objects or clients, such as "objects with .spec.size over 10"; empty if there are none. */
   readonly hits: string;
-  /** What to do instead; empty where there is nothing to do. */
+  /** What to do instead; empty if nothing needs to be done. */
   readonly advice: string;
-  /** Whether it was decided by what the schemas accept, or by how they are written because that could not be decided. */
+  /**
+   * Whether the class follows from the values that the schemas accept, or only from how the schemas are written because
+   * the values could not be decided.
+   */
   readonly decidedBy: 'acceptance' | 'syntax';
   /** A concrete case that shows a breaking change. */
   readonly witness?: Witness;
 }
 
-/** What the API server does with a witness once the change is made. */
+/** The effect of a change on its witness, as the API server shows it. */
 export type WitnessOutcome =
-  /** It is created before the change; after it, the same manifest is refused on a create. */
+  /** The manifest is accepted before the change and refused on a create after it. */
   | 'refused'
-  /** As stored, the same object is refused on an update that changes an unrelated field. */
+  /** The stored object is refused on an update of an unrelated field. */
   | 'update-refused'
-  /** It is accepted or read, and fields are gone. */
+  /** The object is accepted or read, and fields are missing. */
   | 'pruned'
-  /** It is accepted or read, and fields have another value: a changed default, another scope or conversion. */
+  /** The object is accepted or read, and fields have another value: a changed default, scope or conversion. */
   | 'changed'
-  /** The request itself fails: no such version, kind, short name or subresource. */
+  /** The request itself fails: there is no such version, kind, short name or subresource. */
   | 'request-fails';
 
 export interface Witness {
   readonly outcome: WitnessOutcome;
-  /** A whole object, valid before the change. */
+  /** A whole object that is valid before the change. */
   readonly object?: Json;
-  /** The request, such as `GET /apis/example.com/v1/widgets`, where no object shows it. */
+  /** The request, such as `GET /apis/example.com/v1/widgets`, if no object shows the change. */
   readonly request?: string;
-  /** Path in the object that shows it. */
+  /** The path in the object that shows the change. */
   readonly path?: string;
-  /** In words, such as `.spec.size: 11 is more than the maximum 10`. */
+  /** The reason, such as `.spec.size: 11 is more than the maximum 10`. */
   readonly because: string;
 }
 
 export interface Verdict {
-  /** Name of the definition, such as `widgets.example.com`. */
+  /** The name of the definition, such as `widgets.example.com`. */
   readonly name: string;
-  /** The worst class of its changes. */
+  /** The worst class of all changes. */
   readonly verdict: ChangeClass;
-  /** In a fixed order: same input, same output, byte for byte. */
+  /** The changes in a fixed order: the same input gives the same output, byte for byte. */
   readonly changes: readonly Change[];
-  /** Of exactly this change, `sha256:…`; it does not depend on metadata, status, or the order of keys. */
+  /** The digest of exactly this change, `sha256:…`. It does not depend on metadata, status or the order of keys. */
   readonly digest: string;
 }
 

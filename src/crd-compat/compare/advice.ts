@@ -1,4 +1,4 @@
-/** What to do instead of a change that breaks somebody, by its kind. */
+/** The advice for each kind of breaking change: what to do instead. */
 import type { ChangeKind } from '../kinds.ts';
 
 const NEW_VERSION = 'make the change in a new version, with a conversion webhook between the two';
@@ -63,6 +63,7 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
 
 const GENERAL = `Keep accepting what was accepted, or warn first with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`;
 
+/** A cache: the advice for a kind never changes. */
 const KNOWN = new Map<ChangeKind, string>();
 
 export function adviceFor(kind: ChangeKind): string {

@@ -1,4 +1,7 @@
-/** Every kind of change once or more, with what Kubernetes 1.36 makes of it. What crosses depths, lists and maps is in test/crd-compat. */
+/**
+ * Every kind of change at least once, with the effect it has in Kubernetes 1.36. test/crd-compat combines kinds with
+ * depths, lists and maps.
+ */
 import { describe, expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import type { ChangeKind } from '../kinds.ts';

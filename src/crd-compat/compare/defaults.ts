@@ -1,4 +1,4 @@
-/** What a field reads as where an object leaves it out. */
+/** Compares defaults: the value that a field reads as if an object does not set it. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { BREAKING, type Classes, type Draft, type Notes, type Place, RISKY, SAFE } from './draft.ts';
@@ -10,7 +10,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
   if (same(old, now)) return;
   const last = place.steps.at(-1);
   if (last === undefined) return;
-  // Items of lists and values of maps are never left out; there a default stands in for null.
+  // An item of a list or a value of a map is never absent; there, a default replaces null.
   const isField = !/(\[\]|\.\*)$/.test(place.path);
   const shown: Pick<Draft, 'probe' | 'otherwise'> = isField
     ? { probe: { steps: place.steps.slice(0, -1), absent: String(last), expect: 'changed' } }
@@ -30,7 +30,8 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     return;
   }
   if (old === undefined) {
-    // What had the field is not touched; what had not, reads as the default, which is most often what the controller took it for.
+    // Objects that set the field are not affected. The others read as the default, which is usually what the controller
+    // assumed anyway.
     notes.add(place, {
       kind: 'default-added',
       after: now,
@@ -45,7 +46,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     notes.add(place, {
       kind: 'default-removed',
       before: old,
-      // Objects written since the default was there have it in etcd.
+      // Objects written while the default existed have its value in etcd.
       storedObjects: 'risky',
       manifests: 'breaking',
       message: `The default ${show(old)} was removed: where the field is left out, nothing stands in for it.`,
@@ -60,7 +61,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     before: old,
     after: now,
     ...BREAKING,
-    // As above: what was written keeps the old default; what was written before there was one changes.
+    // Objects written while the old default existed keep its value. Objects written before any default existed change.
     storedObjects: 'risky',
     message: `The default changed from ${show(old)} to ${show(now)}: the same manifest means something else.`,
     hits: `manifests that ${left}`,
@@ -69,7 +70,9 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
   });
 }
 
-/** A field that a default puts where none was can be one too many for the object around it. */
+/**
+ * A default can add a field that the surrounding object does not accept, for example if it limits the number of fields.
+ */
 export function filledIn(place: Place, otherwise: Classes): Classes & Pick<Draft, 'probe' | 'otherwise'> {
   if (!place.minded) return otherwise;
   const steps = place.steps.slice(0, -1);

@@ -1,4 +1,4 @@
-/** Changes of a definition and of its versions beside their schemas, with what Kubernetes 1.36 makes of them. */
+/** Changes of a definition and its versions apart from schemas, with their effect in Kubernetes 1.36. */
 import { describe, expect, test } from 'vitest';
 import type { Crd, CrdSpec, CrdVersion } from '../crd.ts';
 import { type CrdSchema, compareCrds } from '../index.ts';

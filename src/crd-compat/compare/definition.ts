@@ -1,4 +1,4 @@
-/** What a definition says about itself: group, scope, names, conversion. */
+/** Compares the definition itself: group, scope, names and conversion. */
 import { same } from '../canonical.ts';
 import { type Crd, type CrdNames, conversionStrategy, schemaOf } from '../crd.ts';
 import { isObject } from '../json.ts';
@@ -89,7 +89,7 @@ function compareSets(
     notes.add(path, {
       kind: `${kind}-removed`,
       before: name,
-      // No object and no manifest names it; people and scripts do.
+      // Objects and manifests do not contain this name; people and scripts use it.
       storedObjects: 'safe',
       manifests: 'risky',
       message: `The ${words} ${name} was removed.`,
@@ -101,7 +101,7 @@ function compareSets(
   }
 }
 
-/** Conversion happens between versions: with one version there is none. */
+/** Conversion happens between versions: a definition with a single version never converts. */
 function compareConversion(before: Crd, after: Crd, notes: Notes): void {
   const old = conversionStrategy(before);
   const now = conversionStrategy(after);
@@ -163,7 +163,10 @@ function compareConversion(before: Crd, after: Crd, notes: Notes): void {
   }
 }
 
-/** The same webhook is asked the same. Certificates are renewed all the time, and until the bundle follows nothing can be converted. */
+/**
+ * A changed caBundle alone does not change the webhook. Certificates are renewed regularly, and conversion fails only
+ * until the bundle is updated.
+ */
 const withoutAuthority = (clientConfig: unknown): unknown => {
   if (!isObject(clientConfig)) return clientConfig;
   const { caBundle: _, ...rest } = clientConfig;

@@ -1,33 +1,33 @@
 /**
- * A change as the comparison first notes it: what would be said if it can be shown, what if it cannot, and where to look for an object
- * that shows it. witness.ts makes the final `Change` of it.
+ * A change as the comparison first notes it: its class if an object shows the change, its class if none does, and where
+ * to search for such an object. witness.ts turns it into the final `Change`.
  */
 import type { ChangeKind } from '../kinds.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { ChangeClass, Witness } from '../verdict.ts';
 
-/** From the root of a concrete object: a field, the first item of a list, one value of a map. */
+/** A step from the root of a concrete object: a field, the first item of a list, or one value of a map. */
 export type Step = string | number;
 
-/** Where in an object the comparison is. */
+/** The place in an object that the comparison is at. */
 export interface Place {
-  /** Such as `.spec.template.items[].image`; `.` at the root. */
+  /** The path, such as `.spec.template.items[].image`; `.` at the root. */
   readonly path: string;
   readonly steps: readonly Step[];
   /**
-   * Below a list whose items have no identity: when one item changes, the API server validates all of them again, so that ratcheting
-   * does not spare the ones that stayed.
+   * Whether the place is inside a list whose items have no keys. If one item changes, the API server validates all of
+   * them again, so that ratcheting does not exempt the unchanged ones.
    */
   readonly unkeyed: boolean;
-  /** Something around it may mind which fields there are: a number of them, a rule, one of several. */
+  /** Whether a surrounding schema depends on which fields are present: through a limit, a rule, or alternatives. */
   readonly minded: boolean;
-  /** A field that the object around it has always had to have. */
+  /** Whether the surrounding object always had to have this field. */
   readonly required: boolean;
-  /** Below a status that is a subresource: left out of what a manifest says, written by controllers. */
+  /** Whether the place is inside a status subresource, which controllers write and manifests do not. */
   readonly status: boolean;
 }
 
-/** What maps of any name are shown with. */
+/** The key that stands for any key of a map in examples. */
 const MAP_KEY = 'key1';
 
 export const ROOT: Place = { path: '.', steps: [], unkeyed: false, minded: false, required: false, status: false };
@@ -54,26 +54,29 @@ export const valuesOf = (place: Place): Place => ({
   required: false,
 });
 
-/** Where to look for an object that shows a change. */
+/** Where to search for an object that shows a change. */
 export interface Probe {
   readonly steps: readonly Step[];
   /** Values to try there, the most instructive first. */
   readonly values?: readonly unknown[];
-  /** What a value there has to fail. Without it and without values, any object that has something there will do. */
+  /** A schema that the value must violate. Without it and without `values`, any object with a value there suffices. */
   readonly failing?: CrdSchema;
-  /** Whether the values are known to be accepted there before, and not after: only the object around them is to be found. */
+  /**
+   * Whether the values are known to be accepted before the change and not after it: only the rest of the object is to
+   * be found.
+   */
   readonly certain?: boolean;
-  /** What would show it is too large to be made. */
+  /** Whether an object that shows the change is too large to generate. */
   readonly large?: boolean;
-  /** A rule that a value there has to fail. */
+  /** A rule that the value must violate. */
   readonly rule?: string;
-  /** Whether it shows when the object is updated and the value stays. */
+  /** Whether the change shows in an update that leaves the value unchanged. */
   readonly updated?: boolean;
-  /** A field of the object there that is left out. */
+  /** A field that must be absent from the object there. */
   readonly absent?: string;
-  /** Whether it shows when the object is created and its status is left out, as the API server does where that is a subresource. */
+  /** Whether the change shows in a create without status: the API server drops status if it is a subresource. */
   readonly withoutStatus?: boolean;
-  /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */
+  /** The effect that counts: the object is refused, or a part of it is pruned or reads back with another value. */
   readonly expect: 'refused' | 'pruned' | 'changed';
 }
 
@@ -94,7 +97,7 @@ export interface Draft extends Classes {
   readonly decidedBy?: 'acceptance' | 'syntax';
   readonly witness?: Witness;
   readonly probe?: Probe;
-  /** What holds when the probe shows nothing. Left out where the change is decided without it. */
+  /** The classes if the probe finds nothing. Absent if the change is decided without a probe. */
   readonly otherwise?: Classes & { readonly decidedBy: 'acceptance' | 'syntax' };
 }
 
@@ -103,16 +106,16 @@ export const RISKY: Classes = { storedObjects: 'risky', manifests: 'risky' };
 export const BREAKING: Classes = { storedObjects: 'breaking', manifests: 'breaking' };
 
 /**
- * What a value that is no longer accepted comes to. On an update Kubernetes 1.36 lets values pass that did not change (ratcheting), so a
- * stored object suffers only where a change beside the value makes it be checked again: in a list without keys, or where the demand is
- * on the object around it.
+ * `refused` returns the classes for a value that is no longer accepted. Kubernetes 1.36 accepts updates that leave an
+ * invalid value unchanged (ratcheting). So a stored object breaks only if a change beside the value makes the API
+ * server validate it again: in a list without keys, or if the constraint is on the surrounding object.
  */
 export const refused = (place: Place, of: 'value' | 'object'): Classes => ({
   storedObjects: of === 'object' || place.unkeyed ? 'breaking' : 'safe',
   manifests: 'breaking',
 });
 
-/** What is looked at: all of it, or only what decides how objects are read, whether they are still accepted or not. */
+/** The extent of a comparison: everything, or only the changes that affect how stored objects are read. */
 export type Scope = 'all' | 'reading';
 
 /** Collects the drafts of one version. */

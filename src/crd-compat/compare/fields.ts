@@ -1,4 +1,4 @@
-/** The fields of an object: added, removed, renamed, required; named ones against maps of any name. */
+/** Compares the fields of an object: added, removed, renamed or required fields, and named fields against maps. */
 import type { CrdSchema } from '../schema.ts';
 import { filledIn } from './defaults.ts';
 import { BREAKING, fieldOf, Notes, type Place, RISKY, SAFE, valuesOf } from './draft.ts';
@@ -91,7 +91,7 @@ function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes
     kind: 'field-removed',
     before: shapeInWords(field),
     ...(meant ? RISKY : SAFE),
-    // Its defaults stood in where it, or what is in it, was left out, and go with it.
+    // The defaults of the field, and those inside it, are removed with it.
     ...(meant
       ? {
           manifests: 'breaking' as const,
@@ -108,7 +108,7 @@ function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes
   });
 }
 
-/** Whether a schema did more than to check: gave defaults, or said how lists are merged. */
+/** Whether a schema did more than validate: it set defaults, or defined how lists are merged. */
 function gaveMeaning(schema: CrdSchema): boolean {
   if (
     schema.default !== undefined ||
@@ -120,7 +120,10 @@ function gaveMeaning(schema: CrdSchema): boolean {
   return inside.some((child) => child !== undefined && gaveMeaning(child));
 }
 
-/** `free`: what was accepted under the name before, where other names than those in the schema were kept. */
+/**
+ * Notes an added field. `free` is the schema that values of this name had before, if the object kept fields that its
+ * schema does not name.
+ */
 function addField(field: CrdSchema, place: Place, free: CrdSchema | undefined, notes: Notes, walk: Walk): void {
   const change = { kind: 'field-added' as const, after: shapeInWords(field) };
   if (free === undefined) {
@@ -207,7 +210,7 @@ function mapTakenAway(after: CrdSchema, old: CrdSchema, place: Place, notes: Not
   });
 }
 
-/** The outline of a schema, for reports: a whole subtree would fill them. */
+/** The outline of a schema for reports, which a whole subtree would fill. */
 function shapeInWords(schema: CrdSchema): unknown {
   const { properties, items, additionalProperties, description: _, ...rest } = schema;
   return {

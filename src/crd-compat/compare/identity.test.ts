@@ -1,4 +1,7 @@
-/** The API server validates names, kind and apiVersion by the schema as well, whether or not the schema used to speak of them. */
+/**
+ * The API server validates names, kind and apiVersion by the schema as well, even if the old schema did not mention
+ * them.
+ */
 import { expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import { crdOf } from './support/definitions.ts';

@@ -1,10 +1,10 @@
 /**
- * What is true of the type and the name of a resource, whatever its schema says or leaves out. A restriction of them that is new is one
- * of what was there before, not of a field that is new; and kind and apiVersion were never free.
+ * Adds to a schema what holds for the type and name of every resource. A new constraint on them then counts as a
+ * constraint on an existing field, not as a new field, and kind and apiVersion are known to be fixed.
  */
 import type { CrdSchema } from '../schema.ts';
 
-/** The type of the objects that a schema is for; `embedded` for resources of any type inside them. */
+/** The type of the objects that a schema describes; `embedded` for embedded resources, which can have any type. */
 export type ResourceType = { readonly apiVersion: string; readonly kind: string } | 'embedded';
 
 type Fields = Readonly<Record<string, CrdSchema>>;
@@ -15,7 +15,7 @@ const names: Fields = {
 };
 const embeddedNames: Fields = { name: { pattern: '^[^/%]*$' }, generateName: { pattern: '^[^/%]*$' } };
 
-/** Both schemas with that; as they are where neither says anything of it. */
+/** Adds it to both schemas. They stay unchanged if neither mentions these fields. */
 export function withIdentity(before: CrdSchema, after: CrdSchema, type: ResourceType): readonly [CrdSchema, CrdSchema] {
   if (!speaksOfIdentity(before) && !speaksOfIdentity(after)) return [before, after];
   return [identified(before, type), identified(after, type)];

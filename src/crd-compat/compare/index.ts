@@ -129,7 +129,9 @@ function versionChanges(
   return [...settle(notes.drafts, pair), ...schemaChanges(pair, now, settled, reachOf(old, now, stored))];
 }
 
-/** Who meets the schema of a version: whoever makes requests in it, or only what is stored in it, or nobody. */
+/**
+ * Who a version's schema affects: clients that make requests in this version, only the objects stored in it, or nobody.
+ */
 type Reach = 'served' | 'stored' | 'nobody';
 
 function reachOf(old: CrdVersion, now: CrdVersion, stored: readonly string[]): Reach {
@@ -137,7 +139,10 @@ function reachOf(old: CrdVersion, now: CrdVersion, stored: readonly string[]): R
   return stored.includes(now.name) ? 'stored' : 'nobody';
 }
 
-/** In a version that is not served nothing is validated; what is stored in it is still pruned and given defaults when it is read. */
+/**
+ * Nothing is validated in a version that is not served. Objects stored in it are still pruned and defaulted when they
+ * are read.
+ */
 function within(draft: Draft, reach: Reach): Draft {
   if (reach === 'served') return draft;
   const reads = reach === 'stored' && draft.probe?.expect !== 'refused';
@@ -151,7 +156,7 @@ function within(draft: Draft, reach: Reach): Draft {
   return { ...rest, ...SAFE };
 }
 
-/** What was found for the schemas of one version. */
+/** The changes between the schemas of one version. */
 interface Settled {
   readonly reach: Reach;
   readonly pair: Pair;
@@ -159,7 +164,7 @@ interface Settled {
   readonly changes: readonly Change[];
 }
 
-/** Versions often have one schema between them: what was found for the first is said of the others. */
+/** Versions often share one schema: the changes of the first are reported for the others too. */
 function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reach: Reach): Change[] {
   const twin = settled.find(
     (other) =>
@@ -197,7 +202,7 @@ function inVersion(change: Change, version: string, pair: Pair): Change {
   };
 }
 
-/** Both schemas with what an object of the version needs to be whole. */
+/** Both schemas of a version, completed with the fields that every object has. */
 function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair | undefined {
   const one = schemaOf(old);
   const other = schemaOf(now);

@@ -1,4 +1,4 @@
-/** allOf, anyOf, oneOf and not. */
+/** Compares allOf, anyOf, oneOf and not. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { checkConstraint } from './acceptance.ts';

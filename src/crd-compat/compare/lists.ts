@@ -1,4 +1,4 @@
-/** Lists: their items, and how the API server identifies and merges them. */
+/** Compares lists: their items, and how the API server identifies and merges them. */
 import { same } from '../canonical.ts';
 import { sample } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -64,7 +64,7 @@ function compareListType(before: CrdSchema, after: CrdSchema, place: Place, note
   }
   notes.add(place, {
     ...change,
-    // An object that has duplicates is let pass on updates as long as it has had them before.
+    // An update may keep duplicates that the object already had.
     ...refused({ ...place, unkeyed: false }, 'value'),
     hits: `objects with items in ${place.path} that are equal${now === 'map' ? ` in ${newKeys.join(', ')}` : ''}`,
     decidedBy: 'acceptance',
@@ -77,7 +77,7 @@ function compareListType(before: CrdSchema, after: CrdSchema, place: Place, note
   });
 }
 
-/** Lists of two items that could stand beside each other before and cannot now. */
+/** Lists of two items that were allowed together before the change and are not now. */
 function twins(items: CrdSchema, old: string, oldKeys: readonly string[], newKeys: readonly string[]): unknown[] {
   const item = sample(
     items,

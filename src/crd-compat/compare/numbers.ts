@@ -19,7 +19,7 @@ export function checkNumbers(before: CrdSchema, constraint: CrdSchema): Answer {
   return isCovered(before, constraint, whole) ? YES : { answer: 'unknown', values: [] };
 }
 
-/** Whole numbers and those next to the bound say most. */
+/** Sorts integers and numbers next to the bound first: they are the best examples. */
 const plainest = (constraint: CrdSchema) => {
   const bound = constraint.minimum ?? constraint.maximum ?? 0;
   return (left: number, right: number): number =>
@@ -28,7 +28,7 @@ const plainest = (constraint: CrdSchema) => {
     left - right;
 };
 
-/** Whether the points decide: multiples that are asked for only now need not fall on them. */
+/** Whether the tested points decide the constraint: the multiples of a new `multipleOf` may lie between them. */
 function isCovered(before: CrdSchema, constraint: CrdSchema, whole: boolean): boolean {
   const steps = [
     ...constants(constraint, 'multipleOf'),

@@ -14,7 +14,7 @@ interface Candidates {
   readonly complete: boolean;
 }
 
-/** Larger ones would be no help to whoever reads the report. */
+/** The largest generated list or object; a larger one would not help the reader of a report. */
 export const LARGEST = 2_500;
 const MAX_VALUES = 512;
 
@@ -67,7 +67,7 @@ interface DifferentItems {
   readonly list: (length: number) => readonly unknown[];
 }
 
-/** Items that may stand in one list: each with keys, or a value, of its own. */
+/** Items that can be in one list together: each has its own keys, or its own value. */
 function differentItems(list: CrdSchema, count: number): DifferentItems {
   const items = list.items ?? {};
   const [key] = list['x-kubernetes-list-map-keys'] ?? [];
@@ -81,7 +81,7 @@ function differentItems(list: CrdSchema, count: number): DifferentItems {
   return { most: keys.length, list: alikeLists(item, key, keys) };
 }
 
-/** Different values of a schema, plain ones first. */
+/** `distinct` returns different values of a schema, simple ones first. */
 export function distinct(schema: CrdSchema, count: number): unknown[] {
   const accepted = (values: readonly unknown[]): unknown[] => {
     const checks = validator(schema, { resource: false });
@@ -91,7 +91,7 @@ export function distinct(schema: CrdSchema, count: number): unknown[] {
   if (schema.enum !== undefined) return accepted(schema.enum);
   if (schema.type === 'string') {
     const counted = Array.from({ length: count }, (_, index) => `item${index + 1}`);
-    // Where only lengths are asked for, the shortest and the longest speak for all.
+    // If only lengths are constrained, the shortest and the longest value are representative.
     const tried = judgedByMore.some((name) => schema[name] !== undefined)
       ? counted
       : [...new Set([counted[0], counted.at(-1)])];
@@ -109,19 +109,19 @@ export function distinct(schema: CrdSchema, count: number): unknown[] {
 
 const judgedByMore = ['pattern', 'format', 'allOf', 'anyOf', 'oneOf', 'not', 'x-kubernetes-validations'] as const;
 
-/** How many values are searched for one by one. */
+/** The number of values that are searched for one by one. */
 const FEW = 16;
 
 function fieldValues(before: CrdSchema, constraint: CrdSchema, checkConstraint: CheckConstraint): Candidates {
   const values = before.additionalProperties;
   if (values !== undefined && values !== false)
     return { values: mapValues(before, constraint, values === true ? {} : values), complete: false };
-  // What the old schema says of other fields decides with which of them it accepts those that are asked for.
+  // The constraints of the old schema on other fields determine with which of them it accepts the constrained ones.
   const conditions = junctorsOf(before);
   const mentioned = mentions(constraint, conditions);
   const names = [...mentioned.keys()];
   const open = before['x-kubernetes-preserve-unknown-fields'] === true;
-  // A field that the old schema does not name and does not keep is never there.
+  // A field that the old schema neither names nor keeps is never present.
   const schemas = names.map((name) => before.properties?.[name] ?? (open ? ANYTHING : undefined));
   const choices = schemas.map((field, index) =>
     fieldChoices(field, mentioned.get(names[index] ?? '') ?? [], checkConstraint),
@@ -140,10 +140,10 @@ function fieldValues(before: CrdSchema, constraint: CrdSchema, checkConstraint: 
   return { values: [...combined.values.map((value) => others.fill(value)), ...bySize], complete };
 }
 
-/** The fields that no demand speaks of: those that must be there, and those that make an object large enough. */
+/** The fields that no constraint mentions: the required ones, and those that make an object large enough. */
 class Fillers {
   readonly required: Readonly<Record<string, unknown>>;
-  /** Whether a value was found for each that could matter. */
+  /** Whether a value was found for each field that could matter. */
   readonly complete: boolean;
   readonly #optional: Readonly<Record<string, unknown>>;
   readonly #fewest: number;
@@ -179,7 +179,7 @@ function samplesOf(
   return Object.fromEntries(found.filter(([, value]) => value !== undefined));
 }
 
-/** Objects with as many fields as are around the bounds. */
+/** Returns objects whose number of fields is around the bounds. */
 function sizedObjects(before: CrdSchema, constraint: CrdSchema, base: Readonly<Record<string, unknown>>): unknown[] {
   if (sizesAround(constraint, ['minProperties', 'maxProperties']).length === 0) return [];
   const optional = Object.keys(before.properties ?? {})
@@ -221,7 +221,7 @@ const branchesOf = (schema: CrdSchema): readonly CrdSchema[] => [
   ...(schema.not === undefined ? [] : [schema.not]),
 ];
 
-/** What a schema says beside the fields and the size it names. */
+/** The part of a schema besides its fields and sizes. */
 function junctorsOf({ allOf, anyOf, oneOf, not }: CrdSchema): CrdSchema {
   return {
     ...(allOf === undefined ? {} : { allOf }),
@@ -231,7 +231,7 @@ function junctorsOf({ allOf, anyOf, oneOf, not }: CrdSchema): CrdSchema {
   };
 }
 
-/** The fields that demands speak of, with what they say of each. */
+/** The fields that constraints mention, each with its constraints. */
 function mentions(...demands: readonly CrdSchema[]): Map<string, CrdSchema[]> {
   const found = new Map<string, CrdSchema[]>();
   const visit = (schema: CrdSchema): void => {
@@ -244,7 +244,7 @@ function mentions(...demands: readonly CrdSchema[]): Map<string, CrdSchema[]> {
   return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Whether a demand is only about which fields there are. */
+/** Whether a constraint only concerns which fields are present. */
 function isAboutPresence(constraint: CrdSchema): boolean {
   const known = new Set(['required', 'allOf', 'anyOf', 'oneOf', 'not', 'properties']);
   const fields = Object.values(constraint.properties ?? {});

@@ -1,6 +1,6 @@
 /**
- * Which fields an object may have together: every combination is tried, so that a verdict of `safe` is held against all of them and not
- * only those that the new schema speaks of.
+ * Which fields an object may have together. Every combination is tried, so that a verdict of `safe` is checked against
+ * all of them, not only against those that the new schema mentions.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * For pairs of schemas as they come: a verdict agrees with what becomes of objects that the old schema takes. The API server is asked the
- * same of other pairs in test/crd-compat.
+ * For random pairs of schemas, a verdict agrees with what happens to objects that the old schema accepts.
+ * test/crd-compat does the same with other pairs on a real API server.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -54,7 +54,7 @@ const schemas = fc.letrec<{ schema: CrdSchema }>((tie) => ({
       })),
   ),
 })).schema;
-/** Either anything to anything, or the one with a restriction of the other, which is what people do. */
+/** A pair of unrelated schemas, or a schema with one more constraint, which is the usual change in practice. */
 const pairs = fc.oneof(
   fc.tuple(schemas, schemas),
   fc.tuple(texts, texts),

@@ -1,4 +1,7 @@
-/** What the API server makes of an object by one version of a definition: pruned, with defaults, accepted or refused. */
+/**
+ * Reads an object the way the API server does in one version of a definition: pruned, defaulted, and accepted or
+ * refused.
+ */
 
 import { same } from '../canonical.ts';
 import { applyDefaults, type Fault, prune, type Validator, validator } from '../instance/index.ts';
@@ -8,11 +11,11 @@ import type { Json } from '../verdict.ts';
 
 interface Read {
   readonly value: unknown;
-  /** Paths of what was dropped. */
+  /** The paths of the pruned fields. */
   readonly pruned: readonly string[];
 }
 
-/** One schema of one version; its validator is made when it is first asked. */
+/** The schema of one version. Its validator is built on first use. */
 export class Reader {
   readonly #schema: CrdSchema;
   readonly #prunes: boolean;
@@ -36,7 +39,7 @@ export class Reader {
     return this.#checks.validate(read, old);
   }
 
-  /** What an update that changes next to nothing meets: rules with oldSelf do not spare what stays. */
+  /** The faults of an update that changes almost nothing: rules with oldSelf also apply to unchanged values. */
   faultsOfUpdate(read: unknown): readonly Fault[] {
     this.#looksBack ??= JSON.stringify(this.#schema).includes('oldSelf');
     return this.#looksBack ? this.faults(touched(read), read) : [];
@@ -46,11 +49,14 @@ export class Reader {
 interface Difference {
   readonly path: string;
   readonly before: unknown;
-  /** undefined where it is gone. */
+  /** Undefined if the value is gone. */
   readonly after: unknown;
 }
 
-/** Values that read differently. What is only there afterwards is not among them: the object said nothing about it. */
+/**
+ * The values that read differently. A value that exists only afterwards does not count, because the object did not set
+ * it.
+ */
 export function differences(before: unknown, after: unknown, path = ''): Difference[] {
   if (before === after || same(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) {
@@ -62,7 +68,7 @@ export function differences(before: unknown, after: unknown, path = ''): Differe
   return [{ path, before, after }];
 }
 
-/** The smallest update there is: another annotation. */
+/** `touched` makes the smallest update: it sets another annotation. */
 export function touched(object: unknown): unknown {
   const whole = object as Json;
   const metadata = (whole.metadata ?? {}) as Json;

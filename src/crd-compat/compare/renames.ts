@@ -1,4 +1,4 @@
-/** Which fields that are gone are likely the same as ones that are new: those of the same shape, the nearest names first. */
+/** Finds removed fields that were probably renamed: an added field has the same shape, and the most similar name. */
 
 import { nearest } from '../../cel/internal.ts';
 import { canonical } from '../canonical.ts';
@@ -29,7 +29,7 @@ export function renames(
   return found;
 }
 
-/** What a schema accepts and means, without what it says about itself. */
+/** The canonical text of a schema without descriptions and other documentation. */
 const shapeOf = (schema: CrdSchema | undefined): string => canonical(bare(schema));
 
 function bare(schema: unknown): unknown {

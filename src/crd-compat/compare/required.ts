@@ -1,4 +1,4 @@
-/** Which fields an object must have. */
+/** Compares which fields are required. */
 import type { CrdSchema } from '../schema.ts';
 import { hasFewFields } from './acceptance.ts';
 import { fieldOf, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
@@ -49,7 +49,7 @@ export function compareRequired(
     notes.add(field, {
       ...change,
       ...refused(place, 'object'),
-      // What was written since there was a default has it in etcd.
+      // Objects written while the default existed have its value in etcd.
       ...(before.properties?.[name]?.default === undefined ? {} : { storedObjects: 'risky' as const }),
       message: 'The field is required now, and has no default.',
       hits: `objects without ${field.path}`,

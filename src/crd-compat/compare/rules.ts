@@ -1,4 +1,4 @@
-/** x-kubernetes-validations: which rules are new, and whether what was there before implies them. */
+/** Compares x-kubernetes-validations: which rules are new, and whether the old schema and rules imply them. */
 import { remembered, same } from '../canonical.ts';
 import { isTransitionRule, type RuleAnswer, ruleImplies } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
@@ -60,7 +60,7 @@ interface Sides {
   readonly before: CrdSchema;
   readonly after: CrdSchema;
   readonly old: readonly ValidationRule[];
-  /** Of the objects, where they are whole. */
+  /** The type of the objects, if they are whole resources. */
   readonly type?: Exclude<ResourceType, 'embedded'>;
 }
 
@@ -86,8 +86,8 @@ function judged(rule: ValidationRule, sides: Sides, place: Place): Judgement {
 }
 
 /**
- * A rule with oldSelf leaves every object and every manifest valid; what changes is which of them may follow which. But unchanged
- * values are not spared by it: a value that cannot follow itself can no longer be updated.
+ * A rule with oldSelf leaves every object and every manifest valid; it restricts updates. It also applies to unchanged
+ * values: if the rule rejects a value as its own successor, the object can no longer be updated.
  */
 function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgement {
   const { answer, witness } = implied({ rule: rule.rule.replace(/\boldSelf\b/g, 'self') }, sides);
@@ -122,7 +122,10 @@ interface Paired {
   readonly gone: readonly ValidationRule[];
 }
 
-/** Rules have no names: the same text is the same rule, then the same message, and what is left in equal number goes by its order. */
+/**
+ * Rules have no names. They are matched by equal text, then by equal message, and the rest by order if both sides have
+ * equally many.
+ */
 function paired(old: readonly ValidationRule[], now: readonly ValidationRule[]): Paired {
   const gone = [...old];
   const take = (matches: (rule: ValidationRule) => boolean): ValidationRule | undefined => {

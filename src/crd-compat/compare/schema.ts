@@ -1,4 +1,4 @@
-/** Walks two schemas of one version side by side and notes what differs, field by field. */
+/** Walks the two schemas of one version in parallel and notes the differences, field by field. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { compareDefault } from './defaults.ts';
@@ -11,13 +11,16 @@ import { compareList } from './lists.ts';
 import { compareRules } from './rules.ts';
 import { compareValues } from './values.ts';
 
-/** A field that no schema names. */
+/** The name that stands for a field that no schema names. */
 const UNNAMED = 'unnamed';
 
 export interface Sides {
-  /** Whether objects here are whole resources, with apiVersion, kind and metadata whether the schema says so or not. */
+  /**
+   * Whether objects here are whole resources, which have apiVersion, kind and metadata even if the schema does not name
+   * them.
+   */
   readonly resource: boolean;
-  /** Of which type they are. */
+  /** The type of these resources. */
   readonly type?: ResourceType;
 }
 
@@ -49,7 +52,7 @@ const minding = ['maxProperties', 'x-kubernetes-validations', 'oneOf', 'not', 'a
 
 const within: ReadonlySet<string> = new Set(['properties', 'items', 'additionalProperties']);
 
-/** Whether two schemas differ at most in what is within their fields, which is so nearly everywhere in a large definition. */
+/** Whether two schemas differ at most inside their fields, which is true nearly everywhere in a large definition. */
 function isSameBut(before: CrdSchema, after: CrdSchema): boolean {
   const old = before as Readonly<Record<string, unknown>>;
   const now = after as Readonly<Record<string, unknown>>;
@@ -62,7 +65,7 @@ function isSameBut(before: CrdSchema, after: CrdSchema): boolean {
   return true;
 }
 
-/** The same names, or both a schema. */
+/** Whether both have the same field names, or both are a schema. */
 function alike(key: string, old: unknown, now: unknown): boolean {
   if (typeof old !== 'object' || typeof now !== 'object' || old === null || now === null) return false;
   if (key !== 'properties') return true;
@@ -105,13 +108,13 @@ function compareDescription(before: CrdSchema, after: CrdSchema, place: Place, n
   });
 }
 
-/** `any` where everything goes: no type, and unknown fields are kept. */
+/** The shape of a schema: `any` if every value is accepted, without a type and with unknown fields kept. */
 const shapeOf = (schema: CrdSchema): string => {
   if (schema['x-kubernetes-int-or-string'] === true) return 'int-or-string';
   return schema.type === undefined || schema.type === '' ? 'any' : schema.type;
 };
 
-/** Pairs where every old value is a new one, but readers of the field might not expect it. */
+/** Type changes that accept every old value, but that readers of the field might not expect. */
 const widened: Readonly<Record<string, readonly string[]>> = {
   integer: ['number', 'int-or-string', 'any'],
   number: ['any'],
@@ -122,7 +125,7 @@ const widened: Readonly<Record<string, readonly string[]>> = {
   object: ['any'],
 };
 
-/** Whether there is more to compare: not between things of different nature. */
+/** Compares the types and returns whether the rest is comparable: values of different types are not. */
 function compareType(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): boolean {
   const old = shapeOf(before);
   const now = shapeOf(after);
@@ -144,15 +147,15 @@ function compareType(before: CrdSchema, after: CrdSchema, place: Place, notes: N
   notes.add(place, {
     ...change,
     ...refused(place, 'value'),
-    // A value of another type is not spared on the way to clients: typed ones cannot decode it.
+    // Ratcheting does not help here: typed clients cannot decode a value of another type.
     storedObjects: 'breaking',
     hits: `objects with ${place.path} that is not ${article(now)}`,
     decidedBy: 'acceptance',
     probe: { steps: place.steps, failing: schemaOf(now), expect: 'refused' },
-    // Numbers that all were whole, or texts that never could be: nobody is refused.
+    // All old values still have the new type, for example numbers that were all integers: no object is refused.
     otherwise: { ...RISKY, decidedBy: 'acceptance' },
   });
-  // Numbers that happen to be whole go on to be compared.
+  // Numbers that can be integers are still comparable.
   return old === 'number' && now === 'integer';
 }
 
@@ -166,7 +169,7 @@ function compareNullable(before: CrdSchema, after: CrdSchema, place: Place, note
   const now = after.nullable === true;
   if (old === now) return;
   if (now) {
-    // With a default, null used to be replaced by it and is kept now.
+    // If the field has a default, null used to be replaced by it and is kept now.
     const replaced = before.default !== undefined;
     notes.add(place, {
       kind: 'nullable-added',
@@ -185,7 +188,7 @@ function compareNullable(before: CrdSchema, after: CrdSchema, place: Place, note
     kind: 'nullable-removed',
     before: true,
     after: false,
-    // In an object null gives way to the default or to nothing; in a list it stays and is refused.
+    // In an object, null is replaced by the default or dropped; in a list it stays and is refused.
     ...(inList ? refused(place, 'value') : BREAKING),
     message:
       after.default !== undefined
@@ -215,7 +218,7 @@ function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, note
         : {
             hits: `objects with other fields in ${place.path}`,
             probe: { steps: [...place.steps, UNNAMED], values: ['value'], expect: 'pruned' as const },
-            // Where any name is a value of a map now, nothing is pruned.
+            // If the object is a map now, nothing is pruned.
             otherwise: { ...SAFE, decidedBy: 'acceptance' as const },
           }),
       decidedBy: 'acceptance',

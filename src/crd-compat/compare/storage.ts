@@ -1,4 +1,4 @@
-/** Objects that are in etcd in one version and are read through another from now on. */
+/** Compares storage versions: objects stored in one version and read through another after the change. */
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf } from '../crd.ts';
 import { type Draft, Notes, ROOT, type Scope } from './draft.ts';
 import { compareSchemas } from './schema.ts';
@@ -23,7 +23,7 @@ export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): No
     before: from.name,
     after: to.name,
     storedObjects,
-    // What a manifest says in the old version is written in the new one, and lost there just the same.
+    // A manifest in the old version is stored in the new one, and loses the same fields.
     manifests: storedObjects,
     message: `Objects are stored as ${to.name} now, no longer as ${from.name}.`,
     ...(storedObjects === 'safe' ? {} : { hits }),

@@ -1,4 +1,4 @@
-/** The restrictions of a single value: bounds, lengths, multiples, pattern, format, enum and null. */
+/** Compares the constraints on a single value: bounds, lengths, multiples, pattern, format, enum and null. */
 import { same } from '../canonical.ts';
 import type { ChangeKind } from '../kinds.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -10,9 +10,9 @@ interface Keyword {
   readonly name: keyof CrdSchema;
   readonly kind: string;
   readonly words: string;
-  /** Whether more of it accepts less. */
+  /** Whether a larger limit accepts fewer values. */
   readonly lower: boolean;
-  /** In words, what the values that are hit are like. */
+  /** Describes the values that violate the limit. */
   readonly hit: (limit: unknown) => string;
 }
 

@@ -1,4 +1,7 @@
-/** The versions of a definition: which there are, which are served and stored, and what each has beside its schema. */
+/**
+ * Compares the versions of a definition: which exist, which are served and stored, and everything in them besides the
+ * schema.
+ */
 import { same } from '../canonical.ts';
 import { type Crd, type CrdVersion, schemaOf } from '../crd.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -63,7 +66,7 @@ const removalHits = (version: CrdVersion, stored: boolean): string =>
 
 const pathOf = (version: string): string => `spec.versions[${version}]`;
 
-/** What changed of one version beside its schema. */
+/** Notes the changes of one version besides its schema. */
 export function compareVersion(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {
   compareServed(before, old, now, notes);
   compareDeprecation(old, now, notes);
@@ -135,7 +138,7 @@ function compareStatus(before: Crd, old: CrdVersion, now: CrdVersion, notes: Not
       message: 'status became a subresource: writes to the object itself no longer change it.',
       hits: 'controllers that write status with the object, and manifests that have one: it is left out without an error',
       decidedBy: 'acceptance',
-      // On a create it is left out before the object is validated: one that must have a status cannot be created any more.
+      // On a create, status is dropped before validation: an object that requires a status can no longer be created.
       ...(mayHaveOne
         ? {
             manifests: 'breaking' as const,
@@ -214,7 +217,7 @@ function compareScale(before: Crd, old: CrdVersion, now: CrdVersion, notes: Note
   }
 }
 
-/** The API server refuses numbers of replicas that are below 0 or over 32 bits, whatever the schema says. */
+/** Whether the schema accepts numbers of replicas that the API server rejects: negative ones and those over 32 bits. */
 function mayBeNegative(version: CrdVersion, path: string | undefined): boolean {
   const names = (path ?? '').split('.').filter((name) => name !== '');
   const field = names.reduce<CrdSchema | undefined>((schema, name) => schema?.properties?.[name], schemaOf(version));

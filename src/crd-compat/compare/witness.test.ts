@@ -1,9 +1,12 @@
-/** What is looked for in a definition with more changes than searches. */
+/** The search for witnesses in a definition with more changes than searches. */
 import { expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import { crdOf } from './support/definitions.ts';
 
-/** Nobody is hit by a bound of two on a set of two values; that there are no more is not known of a pattern. */
+/**
+ * A limit of two items on a set with two possible values affects nobody. For a pattern, it is not known that there are
+ * only two values.
+ */
 const undecided = (more: CrdSchema): CrdSchema => ({
   type: 'array',
   'x-kubernetes-list-type': 'set',

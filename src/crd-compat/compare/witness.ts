@@ -1,4 +1,7 @@
-/** From drafts to changes: looks for an object that shows each, and settles the class by whether there is one. */
+/**
+ * Turns drafts into changes: searches for an object that shows each draft, and classifies the change by whether one is
+ * found.
+ */
 import { sample, type Wish } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
@@ -7,7 +10,7 @@ import { type Draft, type Probe, RISKY, type Step } from './draft.ts';
 import { show } from './format.ts';
 import { differences, Reader, touched } from './reading.ts';
 
-/** One version before and after the change, as whole objects are read by it. */
+/** One version before and after the change, with a reader for each. */
 export interface Pair {
   readonly before: CrdSchema;
   readonly after: CrdSchema;
@@ -16,24 +19,24 @@ export interface Pair {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Of the objects, without their name. */
+  /** The path of the collection of objects, without a name. */
   readonly path: string;
   /** Whether status is a subresource. */
   readonly status: boolean;
 }
 
 /**
- * How many objects are looked for in one version, and how hard. Counted, not timed, so that the same input has the same output; a
- * definition with more breaking changes than these is not saved by the rest.
+ * The number of searches in one version. Searches are counted, not timed, so that the same input gives the same output.
+ * A definition with more breaking changes than this is breaking anyway.
  */
 const SEARCHES = 600;
 const TRIES = 40;
-/** After that, so many more are looked for among the plainest objects, which mostly do where there is one at all. */
+/** The number of further searches among the simplest objects only, which usually suffice if there is a witness. */
 const GLANCES = 5_000;
 const GLANCE_TRIES = 2;
-/** What objects are called, but where it is their name that shows something. */
+/** The name of example objects, unless the name itself shows the change. */
 const NAME = 'example';
-/** Larger objects are found, but not printed. */
+/** Larger objects are not printed. */
 const MAX_OBJECT = 128 * 1024;
 
 export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
@@ -41,13 +44,13 @@ export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
   return inOrder(drafts).map((draft) => {
     if (draft.probe === undefined || exhibition === undefined) return changeOf(draft);
     const found = exhibition.show(draft, draft.probe);
-    // Where no object can be made that shows it, nobody is known to be hit; nor that nobody is.
+    // If no object can be generated that shows the change, it is risky: neither harm nor safety is proved.
     if (found === 'not shown') return changeOf({ ...draft, ...(draft.otherwise ?? { ...RISKY, decidedBy: 'syntax' }) });
     return changeOf({ ...draft, witness: found });
   });
 }
 
-/** By path, then kind: the order of the schema's keys does not show. */
+/** Sorts by path, then kind, so that the order of keys in the schema does not matter. */
 function inOrder(drafts: readonly Draft[]): Draft[] {
   const keyed = drafts.map((draft) => ({ draft, key: `${draft.path}\u0000${draft.kind}` }));
   return keyed
@@ -96,14 +99,17 @@ class Exhibition {
       const witness = object === undefined ? undefined : this.#judge(object, probe);
       if (witness !== undefined) return witness;
     }
-    // Rules, and what is around a field that is left out, can be met or failed by what is elsewhere in the object.
+    // Whether a rule or the surroundings of an absent field accept the object can depend on any other part of it.
     if (probe.rule === undefined && probe.absent === undefined && probe.withoutStatus === undefined) return 'not shown';
     const shows = (object: Json): boolean => this.#judge(object, probe) !== undefined;
     const found = this.#sample(wishes({ ...probe, values: [] })[0] as Wish, shows);
     return (found === undefined ? undefined : this.#judge(found, probe)) ?? 'not shown';
   }
 
-  /** Where all searches are used up: what is not seen at once is not called breaking, unless it is known to be. */
+  /**
+   * Used when all searches are spent: a change that the simplest objects do not show is not called breaking, unless it
+   * is known to be.
+   */
   #glance(draft: Draft, probe: Probe): Witness | 'not shown' {
     for (const wish of this.#glances > 0 ? wishes(probe) : []) {
       this.#glances--;
@@ -128,7 +134,7 @@ class Exhibition {
     return { ...object, metadata: { ...(object.metadata as Json), namespace: 'default' } };
   }
 
-  /** What is different for the object at the place of the change; undefined where nothing is. */
+  /** The effect of the change on an object; undefined if there is none. */
   #judge(object: Json, probe: Probe): Witness | undefined {
     const around = textOf(probe.steps);
     const place = probe.absent === undefined ? around : `${around}${textOf([probe.absent])}`;
@@ -159,7 +165,8 @@ class Exhibition {
     const changed = differences(old.value, now.value).find(({ path }) => isAbout(path, place, place));
     if (changed === undefined) return undefined;
     if (faults.length > 0) {
-      // Around the place it is refused for what has changed there; elsewhere for something else, and is not read back at all.
+      // A fault at or around the place is due to this change. A fault elsewhere is not, and such an object is not read
+      // back.
       const nearest = faults.find(({ path }) => place.startsWith(path));
       return (
         nearest && { outcome: 'refused', ...shown, path: nearest.path, because: `${nearest.path}: ${nearest.message}` }
@@ -174,7 +181,7 @@ class Exhibition {
     };
   }
 
-  /** Defaults are there already when the status is left out, and those in it go with it. */
+  /** Defaults are applied before status is dropped, and those inside status are dropped with it. */
   #judgeWithoutStatus(object: Json, read: unknown): Witness | undefined {
     const { status, ...rest } = read as Json;
     if (status === undefined || this.#now.faults(read).length > 0) return undefined;
@@ -185,7 +192,7 @@ class Exhibition {
   }
 }
 
-/** An update of the object, or of its status. */
+/** `requestOf` returns the request that updates the object, or its status. */
 export function requestOf({ path }: Pair, object: Json | undefined, ofStatus: boolean): string {
   const { name = NAME } = (object?.metadata ?? {}) as { readonly name?: string };
   return `PUT ${path}/${name}${ofStatus ? '/status' : ''}`;
@@ -193,7 +200,7 @@ export function requestOf({ path }: Pair, object: Json | undefined, ofStatus: bo
 
 const printed = (object: Json): { object?: Json } => (JSON.stringify(object).length > MAX_OBJECT ? {} : { object });
 
-/** Without an object: what it would be like. */
+/** The witness without an object: it describes one instead. */
 const said = (draft: Draft, probe: Probe): Witness => ({
   outcome: probe.expect,
   path: textOf(probe.steps),
@@ -208,7 +215,7 @@ function wishes({ steps, absent, values = [], failing, withoutStatus }: Probe): 
   return exact.length > 0 ? exact : [{ path: steps, matching: {} }];
 }
 
-/** A fault is about a place when it is there, below it, or at the object that a demand is on. */
+/** A fault concerns a place if it is at the place, below it, or at the object that the constraint is on. */
 const isAbout = (path: string, place: string, around: string): boolean =>
   path === around || path.startsWith(place) || (path !== '' && place.startsWith(path) && path.startsWith(around));
 

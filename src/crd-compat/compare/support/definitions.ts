@@ -10,7 +10,7 @@ export const version = (schema: CrdSchema, more: Partial<CrdVersion> = {}): CrdV
   ...more,
 });
 
-/** A resource with `.spec.value` of a schema. */
+/** A resource whose `.spec.value` has the given schema. */
 export const specOf = (value: CrdSchema): CrdSchema => ({
   type: 'object',
   properties: { spec: { type: 'object', properties: { value, other: { type: 'string' } } } },
