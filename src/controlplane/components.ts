@@ -102,7 +102,7 @@ async function ensureNode(options: KwokOptions, index: number): Promise<boolean>
   if (created.status < 300 || created.status === 409) return false;
   throw new ControlPlaneError({
     code: 'process/not-ready',
-    message: `the node ${name} could not be made: ${created.text}`,
+    message: `the node ${name} could not be created: ${created.text}`,
     hint: 'See what the API server logs about it.',
   });
 }

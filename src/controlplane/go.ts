@@ -6,7 +6,7 @@ import { ControlPlaneError } from './errors.ts';
 const wantedGo = { major: 1, minor: 26 };
 
 const orBinaries =
-  'or set KUBEBUILDER_ASSETS to a directory that holds etcd, kube-apiserver and kubectl (and what else is wanted)';
+  'or set KUBEBUILDER_ASSETS to a directory that holds etcd, kube-apiserver, kubectl and the other binaries you need';
 
 interface GoRun {
   directory: string;
@@ -92,7 +92,7 @@ export function noPermission(message: string, cause?: unknown): ControlPlaneErro
 function noGo(cause: Error): ControlPlaneError {
   return new ControlPlaneError({
     code: 'assets/no-go',
-    message: `there is no Go on PATH to build the control plane with (${cause.message})`,
+    message: `Go, which builds the control plane, was not found on PATH (${cause.message})`,
     hint: `Install Go ${wantedGo.major}.${wantedGo.minor} or newer, ${orBinaries}.`,
     cause,
   });

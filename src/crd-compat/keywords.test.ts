@@ -46,19 +46,23 @@ test.each(keywords)('%s: whatever stands there is compared, or refused with its 
 });
 
 test.each([
-  { reason: 'text for a list', field: { type: 'object', required: 'a' }, message: 'required must be a list of texts.' },
+  {
+    reason: 'text for a list',
+    field: { type: 'object', required: 'a' },
+    message: 'required must be a list of strings.',
+  },
   { reason: 'text for a number', field: { type: 'integer', minimum: '1' }, message: 'minimum must be a number.' },
   { reason: 'nothing', field: { type: 'string', enum: null }, message: 'enum must be a list.' },
   {
     reason: 'within a junctor',
     field: { type: 'string', anyOf: [{ pattern: 5 }] },
-    message: 'pattern must be text.',
+    message: 'pattern must be a string.',
     path: '.anyOf[0].pattern',
   },
   {
     reason: 'a rule without a rule',
     field: { type: 'string', 'x-kubernetes-validations': [{ message: 'x' }] },
-    message: 'x-kubernetes-validations must be a list of rules, each with a text `rule`.',
+    message: 'x-kubernetes-validations must be a list of rules, each with a string `rule`.',
   },
 ])('$reason', ({ field, message, path = '' }) => {
   const [issue] = readCrd(definition(field)).issues;

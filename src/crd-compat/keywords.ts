@@ -13,11 +13,11 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const listOf = (holds: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(holds);
 
 const anything: Wanted = { words: 'anything', holds: () => true };
-const text: Wanted = { words: 'text', holds: isText };
+const text: Wanted = { words: 'a string', holds: isText };
 const flag: Wanted = { words: 'true or false', holds: (value) => typeof value === 'boolean' };
 const number: Wanted = { words: 'a number', holds: (value) => typeof value === 'number' && Number.isFinite(value) };
 const count: Wanted = { words: 'a whole number', holds: Number.isSafeInteger };
-const texts: Wanted = { words: 'a list of texts', holds: listOf(isText) };
+const texts: Wanted = { words: 'a list of strings', holds: listOf(isText) };
 const values: Wanted = { words: 'a list', holds: Array.isArray };
 const schemas: Wanted = { words: 'a list of schemas', holds: listOf(isObject) };
 const schema: Wanted = { words: 'a schema', holds: isObject };
@@ -56,7 +56,7 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
     'x-kubernetes-map-type': text,
     'x-kubernetes-list-map-keys': texts,
     'x-kubernetes-validations': {
-      words: 'a list of rules, each with a text `rule`',
+      words: 'a list of rules, each with a string `rule`',
       holds: listOf((rule) => isObject(rule) && isText(rule.rule)),
     },
   }),

@@ -84,7 +84,7 @@ function identityIssues(value: unknown): CrdIssue[] {
         code: 'not-a-crd',
         path: '',
         message: `This is ${nameOf(value)}, not a CustomResourceDefinition.`,
-        next: 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+        next: 'Provide one CustomResourceDefinition of apiextensions.k8s.io/v1.',
       },
     ];
   }
@@ -95,7 +95,7 @@ function identityIssues(value: unknown): CrdIssue[] {
         code: 'list',
         path: 'kind',
         message: `This is a ${kind}; one CustomResourceDefinition is compared with one.`,
-        next: 'Give its items one by one.',
+        next: 'Provide its items one by one.',
       },
     ];
   }
@@ -105,7 +105,7 @@ function identityIssues(value: unknown): CrdIssue[] {
         code: 'not-a-crd',
         path: 'kind',
         message: `The kind is ${JSON.stringify(kind ?? null)}, not "CustomResourceDefinition".`,
-        next: 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+        next: 'Provide one CustomResourceDefinition of apiextensions.k8s.io/v1.',
       },
     ];
   }
@@ -120,7 +120,7 @@ function identityIssues(value: unknown): CrdIssue[] {
           : `The apiVersion is ${JSON.stringify(apiVersion ?? null)}, not "apiextensions.k8s.io/v1".`,
         next: old
           ? 'Write it as apiextensions.k8s.io/v1: schema, subresources and columns move into each version.'
-          : 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+          : 'Provide one CustomResourceDefinition of apiextensions.k8s.io/v1.',
       },
     ];
   }
@@ -161,7 +161,7 @@ function wholeIssue(root: unknown): CrdIssue | undefined {
         code: 'too-large',
         path: '',
         message: `The definition has more than ${MAX_VALUES} values.`,
-        next: 'The API server takes no definition over 1.5 MB: leave out descriptions, or keep open parts as x-kubernetes-preserve-unknown-fields.',
+        next: 'The API server rejects definitions over 1.5 MB: remove descriptions, or keep open parts as x-kubernetes-preserve-unknown-fields.',
       };
     }
     if (typeof value !== 'object' || value === null) continue;
@@ -197,7 +197,7 @@ const unspeakable = (path: string): CrdIssue => ({
   code: 'invalid',
   path,
   message: `${path === '' ? 'The definition' : path} has a key __proto__, which cannot be compared.`,
-  next: 'Call it something else.',
+  next: 'Rename the key.',
 });
 
 type Wanted = 'text' | 'object' | 'list' | 'boolean';
@@ -212,11 +212,11 @@ const isOf: Readonly<Record<Wanted, (value: unknown) => boolean>> = {
 function* definitionIssues(document: Members): Generator<CrdIssue> {
   const fault = (wanted: Wanted, value: unknown, path: string): CrdIssue =>
     value === undefined || value === null || value === ''
-      ? { code: 'missing', path, message: `${path} is missing.`, next: `Give ${path}.` }
+      ? { code: 'missing', path, message: `${path} is missing.`, next: `Set ${path}.` }
       : {
           code: 'wrong-type',
           path,
-          message: `${path} is ${nameOf(value)}, not ${wanted === 'text' ? 'text' : `a ${wanted}`}.`,
+          message: `${path} is ${nameOf(value)}, not ${wanted === 'text' ? 'a string' : wanted === 'object' ? 'an object' : `a ${wanted}`}.`,
           next: `Correct ${path}.`,
         };
   const spec = members(document.spec);
@@ -258,7 +258,7 @@ function* versionIssues(
       yield {
         code: 'invalid',
         path: `${path}.name`,
-        message: `Version ${version.name} is there twice.`,
+        message: `Version ${version.name} is listed twice.`,
         next: 'Keep one of them.',
       };
     }

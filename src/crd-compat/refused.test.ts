@@ -67,8 +67,8 @@ test('an issue has a path, a reason and the next step', () => {
     {
       code: 'default',
       path: `${at}.default`,
-      message: 'The default 5 is none that its schema accepts: 5 is of type integer, not string.',
-      next: 'Correct the default or the schema: the API server refuses the definition.',
+      message: 'The default 5 is not accepted by its schema: 5 is of type integer, not string.',
+      next: 'Correct the default or the schema: the API server rejects the definition.',
     },
   ]);
 });

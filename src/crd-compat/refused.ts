@@ -75,7 +75,7 @@ function* patternIssues(schema: CrdSchema, path: string): Generator<CrdIssue> {
       code: 'pattern',
       path: `${path}.pattern`,
       message: `The pattern ${JSON.stringify(pattern)} cannot be compiled: ${expression.message}.`,
-      next: 'Write it in the syntax of Go (RE2): the API server refuses the definition.',
+      next: 'Write it in the syntax of Go (RE2): the API server rejects the definition.',
     };
   }
   for (const [junctor, branches] of Object.entries({ allOf, anyOf, oneOf })) {
@@ -108,7 +108,7 @@ function* ruleIssues(rule: ValidationRule, schema: CrdSchema, resource: boolean,
       code: 'rule',
       path: `${path}.${name}`,
       message: `The ${name} ${JSON.stringify(expression)} cannot be compiled: ${unended(why)}.`,
-      next: 'Correct it: the API server refuses the definition.',
+      next: 'Correct it: the API server rejects the definition.',
     };
   }
 }
@@ -122,8 +122,8 @@ function defaultIssues(schema: CrdSchema, path: string): CrdIssue[] {
     {
       code: 'default',
       path: `${path}.default`,
-      message: `The default ${short(schema.default)} is none that its schema accepts: ${unended(why)}.`,
-      next: `Correct the default or the schema: the API server refuses the definition.${typeof schema.default === 'object' ? ' What fields within have as defaults does not count here.' : ''}`,
+      message: `The default ${short(schema.default)} is not accepted by its schema: ${unended(why)}.`,
+      next: `Correct the default or the schema: the API server rejects the definition.${typeof schema.default === 'object' ? ' Defaults of nested fields are not applied here.' : ''}`,
     },
   ];
 }

@@ -30,7 +30,7 @@ describe('storedObjectsCheck', () => {
       widget(12, 'c'),
     );
     expect(result).toMatchObject({ checked: 3, broken: 2, first: [{ namespace: 'team', name: 'b' }, { name: 'c' }] });
-    expect(result.first[0]?.reasons[0]).toMatch(/^\.spec\.value: .*only updates that leave it as it is/);
+    expect(result.first[0]?.reasons[0]).toMatch(/^\.spec\.value: .*existing value is grandfathered/);
   });
 
   const rows: readonly {
@@ -106,7 +106,7 @@ describe('storedObjectsCheck', () => {
   test('a version that is gone, and a scope that is another', () => {
     const before = of({ type: 'integer' });
     const gone = crdOf([version(specOf({ type: 'integer' }), { name: 'v2' })]);
-    expect(check(before, gone, widget(1)).first[0]?.reasons).toEqual(['version v1 is no longer there']);
+    expect(check(before, gone, widget(1)).first[0]?.reasons).toEqual(['version v1 no longer exists']);
     const cluster = crdOf(specOf({ type: 'integer' }), { scope: 'Cluster' });
     expect(check(before, cluster, widget(1)).first[0]?.reasons).toEqual([
       'spec.scope changed from Namespaced to Cluster',
@@ -131,7 +131,9 @@ describe('storedObjectsCheck', () => {
     const objects = [{ replicas: -1 }, { replicas: 0 }, {}, { replicas: 2 ** 31 }].map((each) => widget(each));
     const { broken, first } = check(before, after, ...objects);
     expect(broken).toBe(2);
-    expect(first[0]?.reasons).toEqual(['.spec.value.replicas: -1 is no number of replicas (no update is accepted)']);
+    expect(first[0]?.reasons).toEqual([
+      '.spec.value.replicas: -1 is not a valid number of replicas (no update is accepted)',
+    ]);
     expect(check(after, after, ...objects).broken).toBe(0);
   });
 });

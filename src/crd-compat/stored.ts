@@ -99,7 +99,7 @@ function versionJudgement(before: Crd, after: Crd, name: string): Judge {
   const find = (crd: Crd): CrdVersion | undefined => crd.spec.versions.find((version) => version.name === name);
   const now = find(after);
   if (now === undefined) {
-    const gone = [`version ${name} is no longer there`];
+    const gone = [`version ${name} no longer exists`];
     return () => gone;
   }
   const old = reading(find(before), before);
@@ -121,7 +121,7 @@ function scaledFrom(old: CrdVersion | undefined, now: CrdVersion): (object: Json
     const replicas = steps.reduce<unknown>((value, step) => (isObject(value) ? value[step] : undefined), object);
     if (typeof replicas !== 'number' && typeof replicas !== 'bigint') return [];
     if (replicas >= 0 && replicas < 2 ** 31) return [];
-    return [`${path}: ${replicas} is no number of replicas (no update is accepted)`];
+    return [`${path}: ${replicas} is not a valid number of replicas (no update is accepted)`];
   };
 }
 
@@ -144,7 +144,7 @@ function reasonsOf(object: Json, old: Reader | undefined, now: Reader, named: bo
   for (const fault of fresh) {
     const spared = stays.has(faultKey(fault))
       ? 'no update is accepted'
-      : 'only updates that leave it as it is are accepted';
+      : 'existing value is grandfathered; any other update is rejected';
     reasons.push(`${fault.path === '' ? 'the object' : fault.path}: ${fault.message} (${spared})`);
   }
   return reasons;

@@ -77,14 +77,14 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
       'not-structural',
       `${path}.type`,
       `The schema at ${path} has no type.`,
-      'Give its type, or x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields.',
+      'Set its type, or x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields.',
     );
   } else if (type !== undefined && type !== '' && !types.includes(type as string)) {
     add(
       found,
       'not-structural',
       `${path}.type`,
-      `${JSON.stringify(type)} is no type of a schema.`,
+      `${JSON.stringify(type)} is not a schema type.`,
       `Use one of ${types.join(', ')}.`,
     );
   }
@@ -93,8 +93,8 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
       found,
       'not-structural',
       `${path}.type`,
-      'A field that is x-kubernetes-int-or-string must have no type.',
-      'Leave the type out.',
+      'A field with x-kubernetes-int-or-string must not have a type.',
+      'Remove the type.',
     );
   }
   if (!isUsual) outlawed(schema, path, forbidden, found);
@@ -113,7 +113,7 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
     value(nested.schema, nested.path, schema, depth + 1, nested.mixed && mixed, found);
 }
 
-/** Whether a schema is well-formed enough to check its content. */
+/** Whether the content of a schema can be checked. */
 function isReadable(schema: unknown, path: string, depth: number, found: CrdIssue[]): schema is Members {
   if (!isObject(schema)) {
     add(found, 'wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
@@ -153,7 +153,7 @@ function outlawed(schema: Members, path: string, names: ReadonlySet<string>, fou
       'not-structural',
       `${path}.${name}`,
       `${name} is not allowed here in a structural schema.`,
-      `Take ${name} away, or move it out of allOf, anyOf, oneOf and not.`,
+      `Remove ${name}, or move it out of allOf, anyOf, oneOf and not.`,
     );
   }
 }
@@ -182,7 +182,7 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
         'not-structural',
         where,
         'additionalProperties: false is not allowed.',
-        'Leave it out: fields that are not named are pruned.',
+        'Remove it: fields that the schema does not name are pruned anyway.',
       );
     } else if (isObject(properties) && Object.keys(properties).length > 0) {
       add(
@@ -198,7 +198,7 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
     add(found, 'not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
   else if (items !== undefined) node(items, below(path, 'items'), 'item', depth + 1, found);
   else if (schema.type === 'array')
-    add(found, 'not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
+    add(found, 'not-structural', `${path}.items`, 'An array must have items.', 'Set items to one schema.');
 }
 
 function nestedIn(schema: Members, path: string): { schema: unknown; path: string; mixed: boolean }[] {

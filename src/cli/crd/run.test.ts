@@ -104,7 +104,7 @@ describe('bad input is reported with its position and exit code 2', () => {
       {
         reason: 'a default of another type',
         field: '{type: integer, default: big}',
-        err: /new\.yaml:19:37: The default "big" is none that its schema accepts/,
+        err: /new\.yaml:19:37: The default "big" is not accepted by its schema/,
       },
       {
         reason: 'an invalid pattern',

@@ -103,7 +103,7 @@ async function verify(folder: string, wanted: ReadonlyMap<string, string>): Prom
   if (wrong.length === 0) return;
   throw new ControlPlaneError({
     code: 'assets/build-failed',
-    message: `what Maven fetched is not what is pinned for Kafka ${kafkaVersion}: ${wrong.join(', ')}`,
+    message: `the jars that Maven fetched do not match the checksums pinned for Kafka ${kafkaVersion}: ${wrong.join(', ')}`,
     hint: 'Remove those from Maven’s local repository (~/.m2/repository) and run the command again.',
   });
 }

@@ -6,13 +6,13 @@ describe('requireJava', () => {
     { reason: 'PATH has none', environment: { PATH: '/nowhere' } },
     { reason: 'JAVA_HOME is not there', environment: { PATH: '/nowhere', JAVA_HOME: '/nowhere/java' } },
   ];
-  // What `npm test` and `npm start` end with on a machine without it.
+  // `npm test` and `npm start` end with this message on a machine without Java.
   it.each(rows)('says what is missing and what to install: $reason', async ({ environment }) => {
     const failure = await requireJava(environment).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: 'assets/no-java',
       message: expect.stringMatching(
-        /^there is no Java to run Kafka with \(.+\)\. Install Java 17 or newer and Maven, or set JAVA_HOME\.$/,
+        /^Java, which runs Kafka, was not found \(.+\)\. Install Java 17 or newer and Maven, or set JAVA_HOME\.$/,
       ),
     });
   });

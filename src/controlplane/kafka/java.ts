@@ -48,7 +48,7 @@ export async function maven(flags: readonly string[], run: MavenRun): Promise<vo
   const outcome = await runCommand('mvn', ['--batch-mode', ...flags], run).catch((cause: Error) => {
     throw new ControlPlaneError({
       code: 'assets/no-maven',
-      message: `there is no Maven (mvn) on PATH to fetch Kafka with (${cause.message})`,
+      message: `Maven (mvn), which fetches Kafka, was not found on PATH (${cause.message})`,
       hint: 'Install Maven 3.6.3 or newer.',
       cause,
     });
@@ -90,7 +90,7 @@ export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' |
 function noJava(why: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError({
     code: 'assets/no-java',
-    message: `there is no Java to run Kafka with (${why})`,
+    message: `Java, which runs Kafka, was not found (${why})`,
     hint: `Install Java ${wantedJava} or newer and Maven, or set JAVA_HOME.`,
     cause,
   });

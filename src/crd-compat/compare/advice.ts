@@ -4,30 +4,30 @@ import type { ChangeKind } from '../kinds.ts';
 const NEW_VERSION = 'make the change in a new version, with a conversion webhook between the two';
 
 const advice: readonly (readonly [prefixes: readonly string[], text: string])[] = [
-  [['crd-deleted'], 'Remove the objects first, or keep the definition until nothing uses it.'],
+  [['crd-deleted'], 'Delete the objects first, or keep the definition until nothing uses it.'],
   [
     ['group-', 'scope-', 'plural-', 'kind-changed'],
-    'Add a second definition under the new name, move the objects over, then delete the old one.',
+    'Create a second definition under the new name, migrate the objects, then delete the old one.',
   ],
   [['singular-', 'list-kind-', 'short-name-', 'category-'], 'Keep the old name beside the new one for a release.'],
   [
     ['definition-prunes'],
-    'Name every field that is in use in the schema first, or put x-kubernetes-preserve-unknown-fields: true where fields are open.',
+    'First declare every field in use in the schema, or set x-kubernetes-preserve-unknown-fields: true where arbitrary fields are allowed.',
   ],
   [
     ['definition-preserves'],
-    'Leave spec.preserveUnknownFields out, and put x-kubernetes-preserve-unknown-fields: true into the schema where fields are open.',
+    'Remove spec.preserveUnknownFields, and set x-kubernetes-preserve-unknown-fields: true in the schema where arbitrary fields are allowed.',
   ],
   [
     ['conversion-'],
-    'Deploy the webhook that answers for both versions first, and check that it converts both ways without losing fields.',
+    'First deploy a webhook that handles both versions, and check that it converts in both directions without losing fields.',
   ],
   [
     ['version-removed'],
-    'Serve it as deprecated for a release, migrate stored objects to the storage version, take it out of status.storedVersions, then remove it.',
+    'Serve it as deprecated for a release, migrate stored objects to the storage version, remove it from status.storedVersions, then from spec.versions.',
   ],
-  [['version-unserved'], 'Mark the version as deprecated for a release before it is no longer served.'],
-  [['storage-version-'], 'Convert with a webhook, or give the new storage version every field of the old one.'],
+  [['version-unserved'], 'Mark the version as deprecated for a release before you stop serving it.'],
+  [['storage-version-'], 'Convert with a webhook, or add every field of the old storage version to the new one.'],
   [['status-subresource-'], `Keep the subresource as it is in this version; ${NEW_VERSION}.`],
   [['scale-'], `Keep the old paths in this version; ${NEW_VERSION}.`],
   [['selectable-field-'], 'Keep the selectable field until no client selects by it.'],
@@ -37,10 +37,10 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
   ],
   [['field-removed'], `Keep the field, marked as deprecated in its description; or ${NEW_VERSION}.`],
   [['field-renamed'], `Keep the old field beside the new one and let the controller read both; or ${NEW_VERSION}.`],
-  [['required-added'], `Give the field a default, or let the controller deal with its absence; or ${NEW_VERSION}.`],
+  [['required-added'], `Set a default, or let the controller handle a missing field; or ${NEW_VERSION}.`],
   [['type-changed'], `Add a second field of the new type and let the controller read both; or ${NEW_VERSION}.`],
-  [['nullable-'], `Give the field a default, which then stands in for null; or ${NEW_VERSION}.`],
-  [['default-added'], 'Make sure that the default is what the controller does today where the field is left out.'],
+  [['nullable-'], `Set a default, which replaces null; or ${NEW_VERSION}.`],
+  [['default-added'], 'Make sure that the default is what the controller assumes today if the field is not set.'],
   [
     ['default-'],
     `Keep the default, and let the controller or a policy choose another for new objects; or ${NEW_VERSION}.`,
@@ -54,14 +54,14 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
     ['list-', 'map-type-'],
     `Keep the list and map types of this version, on which server-side apply relies; ${NEW_VERSION}.`,
   ],
-  [['transition-rule-'], 'Warn first with a policy in audit mode, and add the rule when nothing trips over it.'],
+  [['transition-rule-'], 'First warn with a policy in audit mode, and add the rule once no update violates it.'],
   [
     ['rule-', 'all-of-', 'any-of-', 'one-of-', 'not-'],
-    `Warn first with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`,
+    `First warn with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`,
   ],
 ];
 
-const GENERAL = `Keep accepting what was accepted, or warn first with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`;
+const GENERAL = `Keep accepting the old values, or first warn with a policy in audit mode and fix what it reports; or ${NEW_VERSION}.`;
 
 /** A cache: the advice for a kind never changes. */
 const KNOWN = new Map<ChangeKind, string>();

@@ -18,7 +18,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
         probe: { steps: place.steps, values: [null], expect: 'changed' },
         otherwise: { ...SAFE, decidedBy: 'acceptance' },
       };
-  const left = isField ? `leave out ${place.path}` : `have null in ${place.path}`;
+  const left = isField ? `do not set ${place.path}` : `have null in ${place.path}`;
   if (old === undefined && place.required) {
     notes.add(place, {
       kind: 'default-added',
@@ -36,7 +36,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
       kind: 'default-added',
       after: now,
       ...filledIn(place, RISKY),
-      message: `The default ${show(now)} was added: objects without the field read as if it said so.`,
+      message: `The default ${show(now)} was added: objects without the field read as if they had this value.`,
       hits: `objects and manifests that ${left}`,
       decidedBy: 'acceptance',
     });
@@ -49,7 +49,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
       // Objects written while the default existed have its value in etcd.
       storedObjects: 'risky',
       manifests: 'breaking',
-      message: `The default ${show(old)} was removed: where the field is left out, nothing stands in for it.`,
+      message: `The default ${show(old)} was removed: the field stays unset if a manifest does not set it.`,
       hits: `manifests that ${left}`,
       decidedBy: 'acceptance',
       ...shown,
@@ -63,7 +63,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     ...BREAKING,
     // Objects written while the old default existed keep its value. Objects written before any default existed change.
     storedObjects: 'risky',
-    message: `The default changed from ${show(old)} to ${show(now)}: the same manifest means something else.`,
+    message: `The default changed from ${show(old)} to ${show(now)}: the same manifest has another meaning.`,
     hits: `manifests that ${left}`,
     decidedBy: 'acceptance',
     ...shown,

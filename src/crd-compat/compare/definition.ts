@@ -148,8 +148,8 @@ function compareConversion(before: Crd, after: Crd, notes: Notes): void {
       after: other?.clientConfig,
       ...(renewed ? SAFE : change),
       message: renewed
-        ? 'The certificate of the conversion webhook is checked against another caBundle.'
-        : 'The conversion webhook is called in another way.',
+        ? 'The caBundle of the conversion webhook changed.'
+        : 'The client configuration of the conversion webhook changed.',
     });
   }
   if (!same(one?.conversionReviewVersions, other?.conversionReviewVersions)) {
@@ -158,7 +158,7 @@ function compareConversion(before: Crd, after: Crd, notes: Notes): void {
       before: one?.conversionReviewVersions,
       after: other?.conversionReviewVersions,
       ...change,
-      message: 'The conversion webhook is asked in other versions of ConversionReview.',
+      message: 'The ConversionReview versions of the conversion webhook changed.',
     });
   }
 }

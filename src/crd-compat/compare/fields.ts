@@ -102,7 +102,7 @@ function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes
           otherwise: { ...RISKY, decidedBy: 'acceptance' as const },
         }
       : {}),
-    message: 'The field was removed, but unknown fields are kept here: its value stays and is no longer checked.',
+    message: 'The field was removed, but unknown fields are kept here: its value stays and is no longer validated.',
     ...(meant ? { hits: `manifests that relied on the defaults or merge keys of ${place.path}` } : {}),
     decidedBy: 'acceptance',
   });
@@ -145,7 +145,7 @@ function addField(field: CrdSchema, place: Place, free: CrdSchema | undefined, n
   notes.add(place, {
     ...change,
     ...SAFE,
-    message: 'The field was added where any field was kept: its values are checked now.',
+    message: 'The field was added where unknown fields were kept: its values are validated now.',
     decidedBy: 'acceptance',
   });
   notes.drafts.push(...checked);
@@ -172,7 +172,10 @@ function compareMaps(
     ...(named.length > 0 ? { before: named } : {}),
     after: shapeInWords(now),
     ...SAFE,
-    message: named.length > 0 ? 'Named fields became a map of any name.' : 'The object became a map of any name.',
+    message:
+      named.length > 0
+        ? 'The named fields became a map with arbitrary keys.'
+        : 'The object became a map with arbitrary keys.',
     decidedBy: 'acceptance',
   });
   for (const name of named) {
@@ -192,7 +195,7 @@ function mapTakenAway(after: CrdSchema, old: CrdSchema, place: Place, notes: Not
     notes.add(place, {
       ...change,
       ...SAFE,
-      message: 'Values of any name are kept, and are no longer checked.',
+      message: 'Values under any key are kept and are no longer validated.',
       decidedBy: 'acceptance',
     });
     return;
@@ -202,9 +205,9 @@ function mapTakenAway(after: CrdSchema, old: CrdSchema, place: Place, notes: Not
     ...BREAKING,
     message:
       named.length > 0
-        ? `The map became named fields: other names than ${named.join(', ')} are pruned.`
+        ? `The map became named fields: all keys except ${named.join(', ')} are pruned.`
         : 'The map became an object without fields: all it holds is pruned.',
-    hits: `objects with other names in ${place.path}`,
+    hits: `objects with other keys in ${place.path}`,
     decidedBy: 'acceptance',
     probe: { steps: valuesOf(place).steps, expect: 'pruned' },
   });

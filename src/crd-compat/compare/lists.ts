@@ -21,7 +21,7 @@ export function compareList(before: CrdSchema, after: CrdSchema, place: Place, n
 }
 
 const merging = (path: string): string =>
-  `owners that share ${path} with server-side apply: what one of them applies is merged in another way`;
+  `field managers that share ${path} through server-side apply: their changes are merged differently`;
 
 function compareMapType(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
   const old = mapType(before);

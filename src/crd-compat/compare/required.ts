@@ -41,7 +41,7 @@ export function compareRequired(
       notes.add(field, {
         ...change,
         ...SAFE,
-        message: `The field is required now, and the default ${show(filled)} stands in where it is left out.`,
+        message: `The field is required now, and defaults to ${show(filled)}.`,
         decidedBy: 'acceptance',
       });
       continue;
@@ -66,7 +66,7 @@ export function compareRequired(
       before: true,
       after: false,
       ...SAFE,
-      message: 'The field may be left out now.',
+      message: 'The field is optional now.',
       decidedBy: 'acceptance',
     });
   }

@@ -23,7 +23,7 @@ export function compareRules(
       before: one,
       after: other,
       ...SAFE,
-      message: `What the rule ${quote(one.rule)} answers with changed.`,
+      message: `The message, reason or field path of the rule ${quote(one.rule)} changed.`,
     });
   }
   for (const rule of gone) {
@@ -100,7 +100,7 @@ function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgeme
   return {
     storedObjects: 'breaking',
     manifests: 'risky',
-    hits: `objects with ${place.path} that cannot follow itself under ${quote(rule.rule)}: no update of them is accepted`,
+    hits: `objects with ${place.path} that violates ${quote(rule.rule)} even if it does not change: no update of them is accepted`,
     decidedBy: 'acceptance',
     probe: { steps: place.steps, values: [witness], rule: rule.rule, updated: true, expect: 'refused' },
     otherwise: { ...RISKY, decidedBy: 'syntax' },

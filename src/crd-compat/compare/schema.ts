@@ -236,7 +236,7 @@ function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, note
       ? 'The object must now be a whole resource: apiVersion, kind and valid metadata.'
       : 'The object need no longer be a whole resource, and its apiVersion, kind and metadata are fields like any other.',
     hits: added
-      ? `objects with ${place.path} that is no whole resource`
+      ? `objects with ${place.path} that is not a complete resource`
       : `objects with apiVersion, kind or metadata in ${place.path} that the schema does not name`,
     decidedBy: 'acceptance',
     probe: added

@@ -202,7 +202,7 @@ function compareEnum(before: CrdSchema, after: CrdSchema, place: Place, notes: N
       ...(added ? { after: now } : { before: old }),
       message: added
         ? `Only ${list(now ?? [])} ${now?.length === 1 ? 'is' : 'are'} allowed now.`
-        : `The enum of ${list(old ?? [])} was taken off.`,
+        : `The enum of ${list(old ?? [])} was removed.`,
       hits: `objects with ${place.path} other than ${list(now ?? [])}`,
     });
     return;

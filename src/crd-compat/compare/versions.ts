@@ -136,7 +136,7 @@ function compareStatus(before: Crd, old: CrdVersion, now: CrdVersion, notes: Not
       after: true,
       ...risky,
       message: 'status became a subresource: writes to the object itself no longer change it.',
-      hits: 'controllers that write status with the object, and manifests that have one: it is left out without an error',
+      hits: 'controllers that write status with the object, and manifests with a status: the API server ignores it without an error',
       decidedBy: 'acceptance',
       // On a create, status is dropped before validation: an object that requires a status can no longer be created.
       ...(mayHaveOne

@@ -1,11 +1,12 @@
 /**
- * Lists of one item over and over, each with a key of its own, as they are made to show that a list may no longer be so long. What is
- * true of one of the items, but for its key, is true of all of them: who knows such a list need not go through it item by item.
+ * Lists that repeat one item, each with its own key, such as the ones that show that a list is too long. A result for
+ * one item, apart from its key, holds for all of them, so the validator need not check such a list item by item.
  */
 
+/** A mark on lists that this module made; a list without a mark is checked item by item. */
 const KEYS = new WeakMap<readonly unknown[], string>();
 
-/** So many of the item, each with the next of the values for its key. */
+/** Builds lists that repeat the item, each with the next of the values as its key. */
 export function alikeLists(
   item: object,
   key: string,
@@ -20,9 +21,9 @@ export function alikeLists(
   };
 }
 
-/** Fewer are as quickly gone through. */
+/** Shorter lists are as quick to check item by item. */
 const FEW = 16;
 
-/** The field in which alone the items differ, each with a plain value; undefined for a list of which that is not known. */
+/** The only field in which the items differ, each with a scalar value; undefined for every other list. */
 export const keyOfAlike = (list: readonly unknown[]): string | undefined =>
   list.length < FEW ? undefined : KEYS.get(list);

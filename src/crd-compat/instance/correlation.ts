@@ -1,7 +1,7 @@
 /**
- * A value beside what it was before an update. The API server forgives what an update leaves as it was: "ratcheting". What counts as left
- * alone is narrower than equality: a field that the schema does not know is never taken as unchanged, elements of lists are only followed
- * where the list is a map by keys.
+ * A value and its old value in an update. The API server does not report faults in values that an update leaves
+ * unchanged ("ratcheting"). "Unchanged" is narrower than equality: a field that the schema does not name never counts
+ * as unchanged, and elements of lists are matched only if the list has type map.
  */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -21,7 +21,7 @@ export class Correlation {
     this.#schema = schema;
   }
 
-  /** What is under a key in both; undefined where it is not in both, or unknown to the schema. */
+  /** The values under a key in both; undefined if one of them lacks the key, or the schema does not name it. */
   key(name: string): Correlation | undefined {
     const known = this.#children?.get(name);
     if (known !== undefined) return known;
@@ -87,7 +87,7 @@ export class Correlation {
 const schemaOf = (schema: boolean | CrdSchema | undefined): CrdSchema | undefined =>
   typeof schema === 'object' ? schema : undefined;
 
-/** The elements a list had before, by the keys of a list that is a map. */
+/** The old elements of a list of type map, by their keys. */
 export class OldElements {
   readonly #keys: readonly string[];
   readonly #elements = new Map<string, unknown>();
@@ -98,7 +98,7 @@ export class OldElements {
     if (this.#keys.length === 0) return;
     for (const each of old) {
       const key = this.#keyOf(each);
-      // Of elements with the same key the first is meant.
+      // If several elements have the same key, the first one counts.
       if (key !== undefined && !this.#elements.has(key)) this.#elements.set(key, each);
     }
   }

@@ -1,15 +1,18 @@
-/** Defaulting as the API server does it, after it has dropped nulls that are not allowed and have no default. */
+/**
+ * Applies defaults the way the API server does, after dropping nulls that are neither allowed nor replaced by a
+ * default.
+ */
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import { copied, type JsonObject } from './json.ts';
 import { traitsOf } from './traits.ts';
 
-/** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
+/** `applyDefaults` returns the value with its defaults, or the value itself if nothing changes. */
 export function applyDefaults(value: unknown, schema: CrdSchema): unknown {
   return fillIn(holdsNull(value) ? withoutNulls(value, schema) : value, schema);
 }
 
-/** Mostly there is none, and then no schema has to be looked at. */
+/** Most values contain no null, and then the schema need not be walked. */
 function holdsNull(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === null;
   if (Array.isArray(value)) {
@@ -72,6 +75,7 @@ function withMissing(value: JsonObject, schema: CrdSchema): JsonObject {
   return copy ?? value;
 }
 
+/** A cache: the names of the fields with defaults never change for a schema. */
 const DEFAULTED = new WeakMap<CrdSchema, readonly string[]>();
 
 function defaultedIn(schema: CrdSchema): readonly string[] {
@@ -83,13 +87,13 @@ function defaultedIn(schema: CrdSchema): readonly string[] {
   return names;
 }
 
-/** The list with each element changed that is not a plain value; itself where that changes nothing. */
+/** Maps the elements of a list that are not scalars; returns the list itself if nothing changes. */
 function mappedList(list: readonly unknown[], change: (element: unknown) => unknown): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let index = 0; index < list.length; index++) {
     const element = list[index];
     if (typeof element !== 'object') continue;
-    // What was not changed once is not changed the next time.
+    // An element that did not change does not change when it is repeated.
     if (index > 0 && copy === undefined && element === list[index - 1]) continue;
     if (index === 1 && copy === undefined && keyOfAlike(list) !== undefined) break;
     const changed = change(element);
@@ -100,7 +104,7 @@ function mappedList(list: readonly unknown[], change: (element: unknown) => unkn
   return copy ?? list;
 }
 
-/** The same for an object; what is changed to undefined is left out. */
+/** Does the same for an object; a member that is mapped to undefined is dropped. */
 function mappedObject(object: JsonObject, change: (element: unknown, key: string) => unknown): JsonObject {
   let copy: Record<string, unknown> | undefined;
   for (const key of Object.keys(object)) {

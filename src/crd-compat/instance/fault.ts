@@ -1,18 +1,18 @@
-/** What is wrong with a value, and where. */
+/** A fault of a value: what is wrong, and where. */
 
 export interface Fault {
-  /** In the value, such as `.spec.ports[0].name`; empty for the value as a whole. */
+  /** The path in the value, such as `.spec.ports[0].name`; empty for the value as a whole. */
   readonly path: string;
-  /** The keyword of the schema that it breaks, such as `maxLength` or `x-kubernetes-validations`. */
+  /** The keyword of the schema that the value violates, such as `maxLength` or `x-kubernetes-validations`. */
   readonly keyword: string;
   readonly message: string;
-  /** The CEL rule, where it is one that fails. */
+  /** The CEL rule, if a rule failed. */
   readonly rule?: string;
 }
 
 export type Step = string | number;
 
-/** `.spec.ports[0].name`; names that are no plain words are quoted: `.metadata.labels["app.kubernetes.io/name"]`. */
+/** `pathText` returns `.spec.ports[0].name`; other names are quoted: `.metadata.labels["app.kubernetes.io/name"]`. */
 export function pathText(steps: readonly Step[]): string {
   let text = '';
   for (const step of steps) {

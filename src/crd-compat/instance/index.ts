@@ -1,8 +1,8 @@
 /**
- * What the API server does with an object and a schema.
+ * The API server's treatment of an object under a schema.
  *
- * In: a structural schema and values of JSON. Out: faults of a value, the value as it would be stored, and values that the schema takes.
- * It must not know of definitions, versions or comparisons: those are made with it.
+ * Input: a structural schema and JSON values. Output: the faults of a value, the value as it would be stored, and
+ * values that the schema accepts. This folder does not know definitions, versions or comparisons, which build on it.
  */
 export { alikeLists } from './alike.ts';
 export { applyDefaults } from './defaults.ts';

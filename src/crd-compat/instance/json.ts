@@ -1,6 +1,7 @@
 /**
- * JSON as Go's decoder gives it to the API server: whole numbers that fit are int64, the rest float64, and conversions between the two
- * behave as they do on the processors that API servers run on. The validator answers by these rules, odd as some of them are.
+ * JSON numbers as Go's decoder passes them to the API server: integers that fit are int64, the others float64.
+ * Conversions between the two behave as on amd64 and arm64 processors. The validator follows these rules, including the
+ * odd ones.
  */
 import { canonical } from '../canonical.ts';
 import { isObject } from '../json.ts';
@@ -9,7 +10,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export { isObject };
 
-/** A structured clone takes many times as long. */
+/** A structured clone would take many times as long. */
 export function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copied(each)])) : value;
@@ -20,13 +21,13 @@ export const isNumber = (value: unknown): value is number | bigint =>
 
 const INT64_LIMIT = 2 ** 63;
 
-/** Whether a number is an int64 to the API server. */
+/** Whether the API server holds a number as an int64. */
 export const isInt64 = (value: unknown): value is number | bigint =>
   typeof value === 'number'
     ? Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT
     : typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 
-/** Go's int64(number): cut off towards zero; what does not fit becomes the smallest int64. */
+/** Go's int64(number): truncates towards zero; a number that does not fit becomes the smallest int64. */
 export function toInt64(number: number): number {
   const whole = Math.trunc(number);
   return whole >= -INT64_LIMIT && whole < INT64_LIMIT ? whole : -INT64_LIMIT;
@@ -34,7 +35,7 @@ export function toInt64(number: number): number {
 
 const EPSILON = 1e-9;
 
-/** Whether a float64 passes for a whole number: within one part in a thousand million, if it is positive. */
+/** Whether a float64 counts as an integer: within a relative error of 1e-9, if it is positive. */
 export function passesForInteger(number: number): boolean {
   if (!(Math.abs(number) <= Number.MAX_SAFE_INTEGER)) return false;
   const whole = Math.trunc(number);
@@ -60,7 +61,7 @@ export function typeOf(value: unknown): JsonType {
   }
 }
 
-/** The number of Unicode characters, which is what lengths count. */
+/** The number of Unicode code points, which length limits count. */
 export function textLength(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {
@@ -73,7 +74,7 @@ export function textLength(text: string): number {
   return count;
 }
 
-/** A value as messages show it: as JSON, and not all of it. */
+/** `shown` formats a value for messages: as JSON, shortened. */
 export function shown(value: unknown): string {
   const text = canonical(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;

@@ -1,4 +1,4 @@
-/** Lists that are sets or maps: no two elements the same, or with the same keys. */
+/** Checks lists of type set or map: no two elements are equal, or have equal keys. */
 import { canonical } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { isInt64, isObject, shown } from './json.ts';
@@ -7,8 +7,8 @@ import { traitsOf } from './traits.ts';
 import { type At, visitAll } from './visitor.ts';
 
 /**
- * On an update they are only looked at if all of them were right before. There is no walk at all where the schema has no such list, and
- * the old value is only walked where the new one is wrong.
+ * An update is checked only if all lists were valid before it. A schema without such lists is not walked at all, and
+ * the old value is walked only if the new one is invalid.
  */
 export function listTypeCheck(schema: CrdSchema): ((value: unknown, old: unknown, run: Run) => void) | undefined {
   if (!traitsOf(schema).lists) return undefined;
@@ -54,7 +54,7 @@ function checkMap(list: readonly unknown[], keys: readonly string[], run: Run): 
   const [only] = keys;
   const identities = list.map((element) => {
     const held = isObject(element) ? element : {};
-    // The usual case: one key, which is there.
+    // This is the usual case: one key, which is present.
     if (keys.length === 1 && Object.hasOwn(held, only as string)) return held[only as string];
     return Object.fromEntries(keys.filter((key) => Object.hasOwn(held, key)).map((key) => [key, held[key]]));
   });
@@ -63,7 +63,7 @@ function checkMap(list: readonly unknown[], keys: readonly string[], run: Run): 
   }
 }
 
-/** The places of the second of each. */
+/** Returns the indices of the repeated elements. */
 function repeated(list: readonly unknown[]): readonly number[] {
   if (list.length < 2) return [];
   if (list.every((each) => typeof each === 'string') && new Set(list).size === list.length) return [];
@@ -78,7 +78,7 @@ function repeated(list: readonly unknown[]): readonly number[] {
   return found;
 }
 
-/** Whole numbers and others are apart, also where they are written the same. */
+/** Integers and floats are different, even if they are written the same. */
 function identity(value: unknown): string {
   if (typeof value === 'string') return `"${value}`;
   return `${isInt64(value) ? 'i' : ''}${canonical(value)}`;

@@ -1,17 +1,18 @@
-/** What the API server keeps of metadata: it is read into the fields that all resources have, and written again. */
+/** Decodes metadata the way the API server does: into the fields that all resources have, and back. */
 import { isInt64, isObject, type JsonObject } from './json.ts';
 
 interface Coerced {
-  /** What is kept; the value itself where all of it is, or where it cannot be read at all. */
+  /** The metadata that is kept; the value itself if all of it is kept, or if it cannot be decoded at all. */
   readonly value: unknown;
   readonly unknown: readonly string[];
-  /** A field whose value is not of its type: the request is refused before it is looked at further. */
+  /** A field whose value has the wrong type: the API server refuses the request before any further check. */
   readonly malformed?: string;
 }
 
 /**
- * Metadata is read into the known fields and written again: the others are dropped, and so is what is empty. `lenient`, fields that
- * cannot be read are dropped as well, which is how what is in the store is read.
+ * `coerceMetadata` decodes metadata into the known fields and encodes it again, which drops unknown fields and empty
+ * values. If it is `lenient`, it also drops fields that cannot be decoded, as the API server does when it reads from
+ * etcd.
  */
 export function coerceMetadata(metadata: unknown, lenient = false): Coerced {
   if (metadata === null) return { value: {}, unknown: [] };
@@ -30,7 +31,7 @@ export function coerceMetadata(metadata: unknown, lenient = false): Coerced {
   return { value: same ? metadata : kept, unknown };
 }
 
-/** What is written as nothing, and what cannot be read. */
+/** The marker of a value that is encoded as nothing, and the marker of one that cannot be decoded. */
 const EMPTY = Symbol('empty');
 const MALFORMED = Symbol('malformed');
 

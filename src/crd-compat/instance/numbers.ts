@@ -1,6 +1,6 @@
 /**
- * Bounds of numbers. Whole values are compared with bounds cut off to whole numbers, and a bound that does not fit the type of the field
- * refuses every value: so it is in the API server.
+ * Checks number bounds the way the API server does: an integer is compared with the truncated bound, and a bound that
+ * does not fit the type of the field refuses every value.
  */
 import type { CrdSchema } from '../schema.ts';
 import { isInt64, isNumber, passesForInteger, toInt64 } from './json.ts';
@@ -35,7 +35,7 @@ export function numberCheck(schema: CrdSchema): Check | undefined {
   };
 }
 
-/** What is wrong with a number; `whole`: the API server holds it as an int64. */
+/** Returns the fault of a number. `whole` says that the API server holds it as an int64. */
 type NumberTest = (value: number | bigint, whole: boolean) => string | undefined;
 
 interface Range {

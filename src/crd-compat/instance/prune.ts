@@ -1,4 +1,4 @@
-/** What the API server drops from an object because the schema does not know it. */
+/** Prunes the fields that the schema does not name, as the API server does. */
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import { pathText, type Step } from './fault.ts';
@@ -6,18 +6,24 @@ import { isObject, type JsonObject } from './json.ts';
 import { coerceMetadata } from './metadata.ts';
 
 interface Pruned {
-  /** The value itself where nothing was pruned; what was not changed is shared with it. */
+  /** The pruned value, which shares its unchanged parts with the input; the value itself if nothing was pruned. */
   readonly value: unknown;
-  /** Paths of what was dropped, such as `.spec.colour`. */
+  /** The paths of the pruned fields, such as `.spec.colour`. */
   readonly pruned: readonly string[];
-  /** Paths of metadata that is no object: what holds such in the store cannot be read at all. */
+  /** The paths of metadata that is not an object: a stored object with such metadata cannot be read at all. */
   readonly unreadable: readonly string[];
 }
 
 interface PruneOptions {
-  /** Whether the value is a whole resource, whose apiVersion, kind and metadata no schema need name. True unless said otherwise. */
+  /**
+   * Whether the value is a whole resource, whose apiVersion, kind and metadata need not be in the schema. The default
+   * is true.
+   */
   readonly resource?: boolean;
-  /** Whether it is read from the store: metadata that cannot be read is dropped then, where a request with it is refused. */
+  /**
+   * Whether the value is read from etcd: then metadata that cannot be decoded is dropped, while a request with it is
+   * refused.
+   */
   readonly stored?: boolean;
 }
 
@@ -39,21 +45,21 @@ class Pruner {
     this.#stored = stored;
   }
 
-  /** `schema` undefined: nothing is known below, objects are emptied. */
+  /** If `schema` is undefined, nothing is known about the value, and objects are emptied. */
   prune(value: unknown, schema: CrdSchema | undefined, resource: boolean): unknown {
     const keepsUnknown = schema?.['x-kubernetes-preserve-unknown-fields'] === true;
     if (Array.isArray(value)) return this.#list(value, schema?.items, keepsUnknown);
     return isObject(value) ? this.#object(value, schema ?? {}, keepsUnknown, resource) : value;
   }
 
-  /** In a list whose unknown fields are kept, those of its elements are kept too, whatever their schema says. */
+  /** If a list keeps unknown fields, its elements keep theirs too, whatever their schema says. */
   #list(list: readonly unknown[], items: CrdSchema | undefined, keepsUnknown: boolean): unknown {
     if (keepsUnknown && items === undefined) return list;
     let copy: unknown[] | undefined;
     for (let index = 0; index < list.length; index++) {
-      // Where nothing was pruned from an item, nothing is from the same item once more.
+      // If nothing was pruned from an item, nothing is pruned when it is repeated.
       if (index > 0 && copy === undefined && list[index] === list[index - 1]) continue;
-      // Nor from one that differs in a plain value.
+      // The same holds for an item that differs only in a scalar key.
       if (index === 1 && copy === undefined && keyOfAlike(list) !== undefined) break;
       const kept = this.#step(index, list[index], items, keepsUnknown);
       if (kept === list[index]) continue;

@@ -1,4 +1,4 @@
-/** What the API server refuses in the type and the metadata of a resource, at the root and inside another. */
+/** Checks the type and metadata of resources, at the root and embedded ones. */
 import {
   asPrefix,
   dns1035LabelProblems,
@@ -14,7 +14,9 @@ import type { Run } from './run.ts';
 import { traitsOf } from './traits.ts';
 import { type At, visitAll } from './visitor.ts';
 
-/** Resources inside a resource: their type and metadata are looked at wherever they are. undefined where there are none. */
+/**
+ * Checks embedded resources, whose type and metadata are validated wherever they are; undefined if the schema has none.
+ */
 export const embeddedCheck = (schema: CrdSchema): ((value: unknown, run: Run) => void) | undefined =>
   traitsOf(schema).embedded ? (value, run) => visitAll(value, schema, resourceVisit, run) : undefined;
 
@@ -34,7 +36,7 @@ function checkResource(value: JsonObject, run: Run): void {
   }
   const { apiVersion, kind } = value;
   if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2) {
-    run.faultAt('apiVersion', 'x-kubernetes-embedded-resource', `${apiVersion} is no group and version`);
+    run.faultAt('apiVersion', 'x-kubernetes-embedded-resource', `${apiVersion} is not a valid apiVersion`);
   }
   if (typeof kind === 'string' && kind !== '') refuse(run, 'kind', dns1035LabelProblems(kind.toLowerCase()));
   if (Object.hasOwn(value, 'metadata')) checkMetadata(value.metadata, run, 'segment');
@@ -44,7 +46,7 @@ function refuse(run: Run, name: string, problems: readonly string[]): void {
   for (const problem of problems) run.faultAt(name, 'metadata', problem);
 }
 
-/** By the kind of name: what is wrong with one, and with the beginning of one. */
+/** For each kind of name, the faults of a name and of a generateName prefix. */
 const NAMES = {
   subdomain: { whole: dns1123SubdomainProblems, prefix: (name: string) => dns1123SubdomainProblems(asPrefix(name)) },
   segment: {
@@ -54,10 +56,13 @@ const NAMES = {
 };
 
 function segmentProblems(name: string): readonly string[] {
-  return ['/', '%'].filter((each) => name.includes(each)).map((each) => `must not hold ${each}`);
+  return ['/', '%'].filter((each) => name.includes(each)).map((each) => `must not contain ${each}`);
 }
 
-/** `names`: names of custom resources are DNS subdomains, names of embedded ones only parts of a path. */
+/**
+ * `names` selects the rules: names of custom resources are DNS subdomains, names of embedded resources are path
+ * segments.
+ */
 export function checkMetadata(value: unknown, run: Run, names: keyof typeof NAMES): void {
   run.enter('metadata');
   const { value: metadata, malformed } = coerceMetadata(value);

@@ -1,6 +1,6 @@
 /**
- * CEL rules as programs, with the types of the schema they stand at. A rule is compiled once for one place of a schema, whoever asks:
- * definitions share the places that did not change between them.
+ * Compiles CEL rules with the types of their schema. A rule is compiled once per place of a schema; definitions share
+ * the places that did not change between them.
  */
 import {
   type Compiled,
@@ -17,18 +17,23 @@ import {
 import type { CrdSchema } from '../schema.ts';
 import { without } from './without.ts';
 
-/** How often a program will run: code is generated for one that runs for thousands of objects, and would not pay for a few. */
+/**
+ * How often a program will run. Code is generated for `many`, which pays off for thousands of objects and not for a
+ * few.
+ */
 export type Runs = 'few' | 'many';
 
 export interface RulePlace {
   readonly types: SchemaTypes;
-  /** The rule itself, or another expression over self and oldSelf. */
+  /** Compiles the rule, or another expression over self and oldSelf. */
   program(expression: string, optionalOldSelf: boolean, runs: Runs): Compiled | Rejected;
 }
 
 const PLACES = { resource: new WeakMap<CrdSchema, Place>(), inside: new WeakMap<CrdSchema, Place>() };
 
-/** `resource`: values are whole resources, whose metadata rules may read whether the schema names it or not. */
+/**
+ * `resource` says that values are whole resources, whose metadata rules can read even if the schema does not name it.
+ */
 export function rulePlace(schema: CrdSchema, resource: boolean): RulePlace {
   const places = PLACES[resource ? 'resource' : 'inside'];
   const known = places.get(schema) ?? new Place(schema, resource);
@@ -42,7 +47,7 @@ class Place implements RulePlace {
   readonly #programs = new Map<string, Compiled | Rejected>();
 
   constructor(schema: CrdSchema, resource: boolean) {
-    // What stands in allOf says nothing about types.
+    // allOf says nothing about types.
     this.types = typesFromSchema(without(schema, 'allOf'), { name: 'self', resource, unknownFields: 'hidden' });
   }
 
@@ -73,8 +78,9 @@ class Place implements RulePlace {
 
 const PROFILE = 'kubernetes-1.36';
 
+/** A cache: a parsed rule depends on its text only. */
 const PARSED = new Map<string, Parsed>();
-/** The same rules stand in many places, and in each version. */
+/** The same rules occur in many places, and in each version. */
 const MOST_PARSED = 500;
 
 export function parsedRule(expression: string): Parsed {
@@ -87,5 +93,5 @@ export function parsedRule(expression: string): Parsed {
   return made;
 }
 
-/** Whether a program looks at what was there before. */
+/** Whether a program reads oldSelf. */
 export const usesOldSelf = ({ program }: Compiled): boolean => program.variables.includes('oldSelf');

@@ -1,4 +1,4 @@
-/** CEL rules of one place of a schema: compiled when a value first meets them, and run at the cost that the API server counts. */
+/** The CEL rules of one place of a schema: compiled on first use, and run with the cost limits of the API server. */
 import {
   type Budget,
   CelError,
@@ -15,13 +15,13 @@ import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type RulePlace, type Runs, rulePlace, usesOldSelf } from './rule-program.ts';
 import type { Run } from './run.ts';
 
-/** For all the rules of one object together. */
+/** The cost limit for all rules of one object together. */
 export const OBJECT_COST_LIMIT = 10_000_000;
 
 export interface RuleSession {
   readonly run: Run;
   readonly budget: Budget;
-  /** The budget is used up: no further rule is run. */
+  /** Whether the budget is spent: then no further rule runs. */
   over: boolean;
   /** Whether an update has left the value of the rule unchanged. */
   isExcused(): boolean;
@@ -30,11 +30,11 @@ export interface RuleSession {
 interface CompiledRule {
   readonly rule: ValidationRule;
   readonly program: Compiled | undefined;
-  /** Why there is no program. */
+  /** The reason why the rule does not compile. */
   readonly broken: string;
   readonly usesOldSelf: boolean;
   readonly optionalOldSelf: boolean;
-  /** undefined where no expression makes the message; compiled when the rule first fails. */
+  /** The messageExpression, compiled when the rule first fails; undefined if the rule has none. */
   readonly message: () => Compiled | undefined;
 }
 
@@ -58,7 +58,7 @@ export class CompiledRules {
     const held = before instanceof NonValue ? before : new Optional(asData(old, before));
     const optional = this.#optionalOldSelf ? trust({ self, oldSelf: held }) : variables;
     for (const rule of this.#rules) {
-      // A rule about a change says nothing where there was nothing.
+      // A transition rule does not apply if there is no old value.
       if (rule.usesOldSelf && before === undefined && !rule.optionalOldSelf) continue;
       checkRule(rule, rule.optionalOldSelf ? optional : variables, session);
       if (session.over) return;
@@ -71,7 +71,9 @@ export class CompiledRules {
   }
 }
 
-/** Inside an optional the API server hands rules the object as it is written, not as the schema sees it; scalars keep their types. */
+/**
+ * Inside an optional, the API server passes rules the raw object instead of the typed one; scalars keep their types.
+ */
 const asData = (old: unknown, seen: Value | undefined): Value | undefined =>
   typeof old === 'object' && seen !== undefined ? (old as Value) : seen;
 
@@ -91,7 +93,7 @@ function checkRule(compiled: CompiledRule, variables: Variables, session: RuleSe
     run.fault(KEYWORD, `${result.message} evaluating rule: ${nameOf(rule)}`, rule.rule);
     return;
   }
-  // Rules that compare with what was before are about the change, so that no lack of change excuses them.
+  // Rules with oldSelf are about the change, so that an unchanged value does not excuse them.
   if (!compiled.usesOldSelf && session.isExcused()) return;
   const message = messageOf(compiled, variables, session);
   const steps = stepsOf(rule.fieldPath ?? '');
@@ -102,7 +104,7 @@ function checkRule(compiled: CompiledRule, variables: Variables, session: RuleSe
 
 const nameOf = ({ rule, message = '' }: ValidationRule): string => (message === '' ? rule : message).trim();
 
-/** `.spec.name` and `.labels['a.b']` */
+/** Parses `.spec.name` and `.labels['a.b']`. */
 const stepsOf = (fieldPath: string): readonly string[] =>
   [...fieldPath.matchAll(/\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/g)].map(([, name, quoted]) => name ?? quoted ?? '');
 
@@ -121,7 +123,8 @@ function messageOf(compiled: CompiledRule, variables: Variables, session: RuleSe
 function compileRule(rule: ValidationRule, place: RulePlace, runs: Runs): CompiledRule {
   const optionalOldSelf = rule.optionalOldSelf === true;
   const found = place.program(rule.rule, optionalOldSelf, runs);
-  const broken = found.evaluate === undefined ? found.message : found.type.kind === 'bool' ? '' : 'it is no bool';
+  const broken =
+    found.evaluate === undefined ? found.message : found.type.kind === 'bool' ? '' : 'it does not return a bool';
   const program = found.evaluate === undefined || broken !== '' ? undefined : found;
   return {
     rule,

@@ -1,4 +1,6 @@
-/** Where the CEL rules of a schema are run: at which parts of a value, with which part of the old one, and what excuses them. */
+/**
+ * Runs the CEL rules of a schema: on which parts of a value, with which part of the old one, and with which exemptions.
+ */
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Correlation, OldElements } from './correlation.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -11,7 +13,10 @@ interface Rules {
   check(value: unknown, old: unknown, run: Run, correlation: () => Correlation | undefined): void;
 }
 
-/** undefined where there are none. Inside allOf, anyOf, oneOf and not there can be none: such a schema is not structural. */
+/**
+ * Returns undefined if there are no rules. Inside allOf, anyOf, oneOf and not there are none, because such a schema is
+ * not structural.
+ */
 export function rulesOf(schema: CrdSchema, resource: boolean, runs: Runs): Rules | undefined {
   const root = traitsOf(schema).rules ? nodeOf(schema, resource, runs) : undefined;
   if (root === undefined) return undefined;
@@ -33,13 +38,16 @@ class Session implements RuleSession {
     this.#correlation = correlation;
   }
 
-  /** What is unchanged here, or else the nearest thing around it that has a counterpart, is excused. Rules rarely fail: it is found out only then. */
+  /**
+   * Whether the value, or the nearest surrounding value with an old counterpart, is unchanged. This is computed only if
+   * a rule fails, which is rare.
+   */
   isExcused(): boolean {
     let current = this.#correlation();
     let around: Correlation | undefined;
     for (const [depth, step] of this.run.path.entries()) {
       if (current === undefined) break;
-      // The type of the root is converted on both sides: that it is the same says nothing.
+      // The type of the root is converted on both sides, so that equality says nothing.
       if (depth === 0 && (step === 'apiVersion' || step === 'kind')) return false;
       around = current;
       current = typeof step === 'number' ? current.index(step) : current.key(step);
@@ -48,21 +56,21 @@ class Session implements RuleSession {
   }
 }
 
-/** Where further rules are: in the elements of a list, the values of a map, the fields of an object. */
+/** The nested rules: in the elements of a list, the values of a map, the fields of an object. */
 interface Below {
   readonly items: RuleNode | undefined;
   readonly entries: RuleNode | undefined;
   readonly properties: readonly { readonly name: string; readonly node: RuleNode }[];
 }
 
-/** The rules at one place of the schema, and where further ones are. */
+/** The rules at one place of the schema, and the nested ones. */
 class RuleNode {
   readonly #rules: readonly ValidationRule[];
   readonly #schema: CrdSchema;
   readonly #resource: boolean;
   readonly #runs: Runs;
   readonly #below: Below;
-  /** Whether any rule here or below may compare with the old value. */
+  /** Whether a rule here or below can read the old value. */
   readonly #looksBack: boolean;
   #compiled: CompiledRules | undefined;
 
@@ -117,7 +125,7 @@ function checkProperty(name: string, node: RuleNode, value: JsonObject, old: unk
   session.run.leave();
 }
 
-/** undefined where there are no rules, here or below: nearly everywhere in a large schema. */
+/** Returns undefined if there are no rules here or below, which is true nearly everywhere in a large schema. */
 function nodeOf(schema: CrdSchema, resource: boolean, runs: Runs): RuleNode | undefined {
   const { items, additionalProperties, properties } = schema;
   const inside = (each: CrdSchema): RuleNode | undefined =>

@@ -1,4 +1,4 @@
-/** One validation as it goes: where it is in the value, and what it has found. */
+/** The state of one validation: its place in the value, and the faults found so far. */
 import type { Correlation } from './correlation.ts';
 import { type Fault, pathText, type Step } from './fault.ts';
 
@@ -33,7 +33,7 @@ export class Run {
     return this.#path.length === 0;
   }
 
-  /** Forgets what was found since there were `count` faults; whether there was anything. */
+  /** Drops all faults after the first `count`; returns whether there were any. */
   forget(count: number): boolean {
     const found = this.faults.length > count;
     this.faults.length = count;
@@ -41,5 +41,5 @@ export class Run {
   }
 }
 
-/** Looks at a value; `correlation` is what it was before, where that is known and may excuse it. */
+/** Checks a value. `correlation` is the old value, if it is known and can excuse faults. */
 export type Check = (value: unknown, run: Run, correlation: Correlation | undefined) => void;

@@ -1,4 +1,4 @@
-/** What is left of an object, and what is filled in. */
+/** Pruning and defaulting of objects. */
 import { describe, expect, test } from 'vitest';
 import type { CrdSchema } from '../schema.ts';
 import { applyDefaults } from './defaults.ts';

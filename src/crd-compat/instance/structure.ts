@@ -1,4 +1,4 @@
-/** A schema as one function that checks values: made once, run for many. CEL rules, list types and metadata are looked at elsewhere. */
+/** Compiles a schema into one function that checks values. CEL rules, list types and metadata are checked elsewhere. */
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import type { Correlation } from './correlation.ts';
@@ -8,8 +8,8 @@ import type { Check, Run } from './run.ts';
 import { enumCheck, textCheck, typeCheck } from './values.ts';
 
 /**
- * The check of a value of its own: what an update has left as it was is excused. Made when it is first asked: most of a large schema is
- * never needed, as objects fill few of its fields.
+ * The check of one schema, with ratcheting: faults in unchanged values are excused. It is built on first use, because
+ * objects fill only few fields of a large schema.
  */
 export function structureCheck(schema: CrdSchema): Check {
   let made: Check | undefined;
@@ -21,7 +21,7 @@ export function structureCheck(schema: CrdSchema): Check {
   };
 }
 
-/** In the order of the API server, so that the first fault is the one it would name first. */
+/** Keywords are checked in the order of the API server, so that the first fault is the one it reports first. */
 function bareCheck(schema: CrdSchema): Check {
   const type = typeCheck(schema);
   const allowed = enumCheck(schema);
@@ -35,7 +35,7 @@ function bareCheck(schema: CrdSchema): Check {
   ].filter((each) => each !== undefined);
   return (value, run, correlation) => {
     type?.(value, run, correlation);
-    // Of null only the type and the enum are looked at.
+    // For null, only the type and the enum are checked.
     if (value === null || value === undefined) allowed?.(value, run, correlation);
     else for (const check of rest) check(value, run, correlation);
   };
@@ -65,7 +65,7 @@ function checkItems(
   const before = run.faults.length;
   for (let index = 0; index < list.length; index++) {
     if (index > 0 && correlation === undefined && run.faults.length === before) {
-      // The lists that are made to show something are long, and of one and the same item, or nearly so.
+      // Generated lists are long and repeat one item exactly or nearly.
       if (list[index] === list[index - 1]) continue;
       if (index === 1 && checkKeys(list, run, items)) return;
     }
@@ -75,7 +75,9 @@ function checkItems(
   }
 }
 
-/** Of items that are alike, and of which the first has no fault, the others can have one in their keys only; whether they are. */
+/**
+ * Checks the keys of a list whose items are alike and whose first item has no fault; returns whether it is such a list.
+ */
 function checkKeys(list: readonly unknown[], run: Run, items: CrdSchema): boolean {
   const key = keyOfAlike(list);
   const { properties = {}, allOf, anyOf, oneOf, not, enum: allowed } = items;
@@ -108,7 +110,7 @@ function objectCheck(schema: CrdSchema): Check | undefined {
     if (maxProperties !== undefined && length > maxProperties) {
       run.fault('maxProperties', `has ${length} properties, more than ${maxProperties}`);
     }
-    // The root's own type is not visible to ratcheting: both sides are converted to the same.
+    // Ratcheting does not see the type of the root, because both sides are converted to the same type.
     const atRoot = run.atRoot;
     for (const key of keys) {
       const check = checks.get(key) ?? propertyCheck(properties, key, checks) ?? entry;
@@ -134,7 +136,7 @@ function isEmpty(properties: object): boolean {
   return true;
 }
 
-/** Made for the fields that there are. */
+/** The check is built for fields that are present. */
 function propertyCheck(
   properties: Readonly<Record<string, CrdSchema>>,
   name: string,
@@ -146,7 +148,7 @@ function propertyCheck(
   return made;
 }
 
-/** The schemas inside know nothing of what was before: ratcheting does not reach into them. */
+/** Ratcheting does not apply inside allOf, anyOf, oneOf and not, so these checks get no old value. */
 function junctorCheck({ allOf = [], anyOf = [], oneOf = [], not }: CrdSchema): Check | undefined {
   if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return undefined;
   const all = allOf.map(bareCheck);

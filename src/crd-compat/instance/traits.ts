@@ -1,20 +1,24 @@
 /**
- * What there is anywhere in a schema: most have no rules, no resources inside, no lists with keys or no defaults, and then nobody need
- * look for them. Found in one walk for all who ask.
+ * The features that occur anywhere in a schema. Most schemas have no rules, embedded resources, keyed lists or
+ * defaults, and the passes for them can then be skipped. One walk finds all features.
  */
 import type { CrdSchema } from '../schema.ts';
 
 export interface Traits {
   readonly rules: boolean;
-  /** Lists that are sets or maps. */
+  /** Lists of type set or map. */
   readonly lists: boolean;
   readonly embedded: boolean;
   readonly defaults: boolean;
 }
 
+/** A cache: the traits of a schema never change. */
 const KNOWN = new WeakMap<CrdSchema, Traits>();
 
-/** Of the schema and all that is inside it, allOf, anyOf, oneOf and not aside: a structural schema has none of these there. */
+/**
+ * Covers the schema and everything inside it except allOf, anyOf, oneOf and not, where a structural schema has none of
+ * these.
+ */
 export function traitsOf(schema: CrdSchema): Traits {
   const known = KNOWN.get(schema);
   if (known !== undefined) return known;

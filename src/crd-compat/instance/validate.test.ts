@@ -1,4 +1,7 @@
-/** What is odd about the API server's validation, row by row. test/crd-compat/instance.test.ts asks the API server itself. */
+/**
+ * Peculiarities of the API server's validation, row by row. test/crd-compat/instance.test.ts compares with a real API
+ * server.
+ */
 import { describe, expect, test } from 'vitest';
 import type { CrdSchema } from '../schema.ts';
 import { validator } from './validate.ts';

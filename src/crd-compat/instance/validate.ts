@@ -1,6 +1,6 @@
 /**
- * What the API server of Kubernetes 1.36 says to an object, on a create and on an update: the schema, embedded resources, lists that are
- * sets or maps, and CEL rules, in that order. The object is taken as it is after pruning and defaulting.
+ * Validates an object like the API server of Kubernetes 1.36, on a create and on an update: the schema, embedded
+ * resources, list types and CEL rules, in that order. The object must be pruned and defaulted already.
  */
 import type { CrdSchema } from '../schema.ts';
 import { Correlation } from './correlation.ts';
@@ -14,18 +14,24 @@ import { Run } from './run.ts';
 import { structureCheck } from './structure.ts';
 
 interface ValidatorOptions {
-  /** Whether values are whole resources, with apiVersion, kind and metadata. True unless said otherwise. */
+  /** Whether values are whole resources, with apiVersion, kind and metadata. The default is true. */
   readonly resource?: boolean;
-  /** How many values will be looked at; `few` unless said otherwise. */
+  /** How many values will be validated; the default is `few`. */
   readonly runs?: Runs;
 }
 
 export interface Validator {
-  /** `old` makes it an update: what it leaves unchanged is excused as the API server excuses it, and rules may compare with it. */
+  /**
+   * With `old` it is an update: faults in unchanged values are excused like in the API server, and rules can read
+   * oldSelf.
+   */
   validate(value: unknown, old?: unknown): readonly Fault[];
 }
 
-/** These keep the API server from running rules: the object is not of the shape that rules may rely on. */
+/**
+ * A fault of these keywords keeps the API server from running rules, because the object does not have the shape that
+ * rules rely on.
+ */
 const BLOCKS_RULES: ReadonlySet<string> = new Set([
   'enum',
   'required',
@@ -51,7 +57,7 @@ export function validator(schema: CrdSchema, options: ValidatorOptions = {}): Va
       const before = run.faults.length;
       const correlation = lazy(() => (old === undefined ? undefined : new Correlation(value, old, schema)));
       check(value, run, undefined);
-      // Most updates have nothing to excuse: only where there is a fault is it asked what was there before.
+      // Most updates have no fault to excuse: the old value is compared only if there is one.
       if (old !== undefined && run.forget(before)) check(value, run, correlation());
       const { embedded, listTypes, rules } = others();
       embedded?.(value, run);

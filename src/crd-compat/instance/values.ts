@@ -7,13 +7,13 @@ import { stringFormat } from './formats/index.ts';
 import { isInt64, passesForInteger, shown, textLength, toInt64, typeOf } from './json.ts';
 import type { Check } from './run.ts';
 
-/** The types a schema names: two for int-or-string, none where it leaves them open. */
+/** The types that a schema allows: two for int-or-string, none if it has no type. */
 function typesOf(schema: CrdSchema): readonly string[] {
   if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
   return schema.type === undefined || schema.type === '' ? [] : [schema.type];
 }
 
-/** Whether the API server knows the format for the type; if it does not, it is as if there were none. */
+/** Whether the API server validates the format for the type; if not, it ignores the format. */
 function knowsFormat(schema: CrdSchema, types: readonly string[]): boolean {
   const { format } = schema;
   if (format === undefined || format === '') return false;
@@ -30,7 +30,7 @@ export function typeCheck(schema: CrdSchema): Check | undefined {
   const nullable = schema.nullable === true || types.length === 0;
   const integer = types.includes('integer');
   const number = types.includes('number');
-  // Next to a format of text the API server takes lists as well: it does not look at their type.
+  // If the schema has a string format, the API server accepts lists as well, because it does not check their type.
   const listPasses = hasFormat && !integer && !number;
   const expected = types.length === 0 ? 'string' : types.join(' or ');
   const only = types.length === 1 ? types[0] : undefined;
@@ -55,7 +55,9 @@ export function enumCheck({ enum: allowed }: CrdSchema): Check | undefined {
   };
 }
 
-/** The API server converts the value to the type of the enum's: 1.5 is as good as 1, and 65 as "A". Null is never one. */
+/**
+ * The API server converts the value to the type of the enum value: 1.5 equals 1, and 65 equals "A". Null never matches.
+ */
 function isEnumValue(value: unknown, allowed: unknown): boolean {
   const type = typeOf(value);
   switch (typeOf(allowed)) {
@@ -100,8 +102,9 @@ export function textCheck(schema: CrdSchema): Check | undefined {
 
 type Matcher = (text: string) => boolean;
 
+/** A cache: a matcher depends on its pattern only. */
 const MATCHERS = new Map<string, Matcher>();
-/** Definitions use few patterns, in many places and in each of their versions. */
+/** Definitions use few patterns, in many places and in each version. */
 const MOST_MATCHERS = 200;
 
 function patternMatcher(pattern: string): Matcher {
@@ -113,7 +116,7 @@ function patternMatcher(pattern: string): Matcher {
   return made;
 }
 
-/** A pattern of Go, looked for anywhere in the text. One that Go cannot read matches nothing. */
+/** A pattern in Go syntax that can match anywhere in the string. A pattern with a syntax error matches nothing. */
 function makeMatcher(pattern: string): Matcher {
   let expression: ReturnType<typeof expressionOf> | undefined;
   const known = new Map<string, boolean>();
@@ -128,6 +131,6 @@ function makeMatcher(pattern: string): Matcher {
   };
 }
 
-/** Fields of many objects hold the same few texts. */
+/** The number of cached results per pattern: fields of many objects contain the same few strings. */
 const REMEMBERED = 500;
 const SHORT = 100;

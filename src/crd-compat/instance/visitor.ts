@@ -1,4 +1,4 @@
-/** A walk through a value and its schema together, to do something where the schema says so. */
+/** Walks a value and its schema together, and visits the places that the schema selects. */
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import type { JsonObject } from './json.ts';
@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 
 type Visit = (value: object, run: Run) => void;
 
-/** What to do at a place with such a schema, parents first. Only lists and objects are visited. */
+/** Returns the visit for places with this schema, parents first. Only lists and objects are visited. */
 export type At = (schema: CrdSchema) => Visit | undefined;
 
 export function visitAll(value: unknown, schema: CrdSchema, at: At, run: Run): void {
@@ -21,7 +21,7 @@ function visitItems(list: readonly unknown[], items: CrdSchema | undefined, at: 
   const before = run.faults.length;
   for (let index = 0; index < list.length; index++) {
     if (index > 0 && run.faults.length === before) {
-      // The lists that are made to show something are long, and of one and the same item, or nearly so.
+      // Generated lists are long and repeat one item exactly or nearly.
       if (list[index] === list[index - 1]) continue;
       if (index === 1 && keyOfAlike(list) !== undefined && at(items) === undefined) return;
     }
@@ -31,7 +31,7 @@ function visitItems(list: readonly unknown[], items: CrdSchema | undefined, at: 
 
 const NONE: Readonly<Record<string, CrdSchema>> = {};
 
-/** Fields that the schema names come first, in its order: the API server goes by the schema. */
+/** Fields that the schema names come first, in its order, because the API server iterates over the schema. */
 function visitFields(value: JsonObject, schema: CrdSchema, at: At, run: Run): void {
   const { properties = NONE, additionalProperties } = schema;
   const keys = Object.keys(value).filter((key) => typeof value[key] === 'object');
@@ -49,6 +49,7 @@ function inOrder(keys: readonly string[], properties: object): readonly string[]
   return [...keys].sort((left, right) => (order.get(left) as number) - (order.get(right) as number));
 }
 
+/** A cache: the order of the fields of a schema never changes. */
 const ORDERS = new WeakMap<object, ReadonlyMap<string, number>>();
 
 function step(at: string | number, value: unknown, schema: CrdSchema, what: At, run: Run): void {

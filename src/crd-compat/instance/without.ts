@@ -1,11 +1,12 @@
-/** A schema as if it did not have a keyword, at any depth. */
+/** Removes a keyword from a schema at every depth. */
 import type { CrdSchema } from '../schema.ts';
 
 type Keyword = 'allOf' | 'x-kubernetes-validations';
 
+/** A cache: the result depends on the schema and the keyword only. */
 const made = new WeakMap<CrdSchema, Map<string, CrdSchema>>();
 
-/** The schema itself where it has no such keyword; what has none inside is shared with it. */
+/** Returns the schema itself if it does not have the keyword; unchanged parts are shared with it. */
 export function without(schema: CrdSchema, keyword: Keyword): CrdSchema {
   const known = made.get(schema) ?? new Map<string, CrdSchema>();
   made.set(schema, known);

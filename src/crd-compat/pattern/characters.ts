@@ -5,24 +5,24 @@
  * The API server sees strings as UTF-8: there are no surrogates among its characters.
  */
 
-/** Sorted and disjoint: first, last, first, last … */
+/** Code points as sorted, disjoint ranges: first, last, first, last … */
 export type CodePoints = readonly number[];
 
 const LAST = 0x10ffff;
 export const ANY: CodePoints = [0, LAST];
 export const NOT_NEWLINE: CodePoints = [0, 9, 11, LAST];
 export const NEWLINE: CodePoints = [10, 10];
-/** What `\b` takes for a letter of a word. */
+/** The characters that `\b` counts as part of a word. */
 export const WORD: CodePoints = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 
 const SURROGATES = [0xd800, 0xe000] as const;
 
-/** Where each stretch of equal code points begins, and the class of each stretch. */
+/** The start of each range of equivalent code points, and the class of each range. */
 export interface Classes {
   readonly starts: readonly number[];
-  /** -1 for surrogates: no string holds them. */
+  /** -1 for surrogates, which no string contains. */
   readonly ofStretch: readonly number[];
-  /** For each class, the sets that its code points are in. */
+  /** For each class, whether its code points are in each set. */
   readonly members: readonly (readonly boolean[])[];
 }
 
@@ -45,7 +45,7 @@ export function classesOf(sets: readonly CodePoints[]): Classes {
 const edges = (set: CodePoints): number[] =>
   set.map((each, index) => (index % 2 === 0 ? each : each + 1)).filter((each) => each <= LAST);
 
-/** Every edge of the set is among the starts, so that a stretch is in it whole or not at all. */
+/** Every edge of the set is among the starts, so that a range is either completely inside or completely outside. */
 function stretchesIn(set: CodePoints, starts: readonly number[]): boolean[] {
   let range = 0;
   return starts.map((start) => {
@@ -54,7 +54,7 @@ function stretchesIn(set: CodePoints, starts: readonly number[]): boolean[] {
   });
 }
 
-/** The last stretch that begins at or before the code point. */
+/** Returns the last range that starts at or before the code point. */
 export function stretchAt(starts: readonly number[], codePoint: number): number {
   let low = 0;
   let high = starts.length - 1;
@@ -66,7 +66,7 @@ export function stretchAt(starts: readonly number[], codePoint: number): number 
   return low;
 }
 
-/** Characters that people read and type with ease come first: examples are shown to them. */
+/** Readable characters come first, because examples are shown to users. */
 export const READABLE: readonly number[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-._/:@#+=,%~*?&!$();<>[]{}|^`\'"\\ ',
 ].map((each) => each.codePointAt(0) as number);
@@ -74,7 +74,7 @@ const MAX_CHOICES = 4;
 const VISIBLE = /^[\p{L}\p{N}\p{P}\p{S}]$/u;
 const MAX_LOOKED_AT = 64;
 
-/** A few characters of each class, the best first; and the classes, that of the best character first. */
+/** A few characters of each class, the most readable first, and the classes sorted by their most readable character. */
 export function choices(
   starts: readonly number[],
   ofStretch: readonly number[],
@@ -97,7 +97,7 @@ export function choices(
   return { order, characters };
 }
 
-/** The first visible code point near the start of a stretch of this class, or the first of all where there is none. */
+/** The first visible code point near the start of a range of this class, or the first one if none is visible. */
 function visibleIn(starts: readonly number[], ofStretch: readonly number[], first: number): number {
   const class_ = ofStretch[first];
   for (let stretch = first; stretch < starts.length; stretch++) {

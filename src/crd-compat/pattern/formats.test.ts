@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { validator } from '../instance/index.ts';
 import { stringsOf } from './index.ts';
 
-/** How each is written, for mistakes to be made from; the validator of instances says what they are. */
+/** Valid strings of each format, from which invalid ones are derived; the validator decides which are valid. */
 const written: Readonly<Record<string, readonly string[]>> = {
   uuid: ['123e4567-e89b-12d3-a456-426614174000', '123E4567E89B12D3A456426614174000'],
   uuid3: ['123e4567-e89b-32d3-a456-426614174000'],
@@ -52,7 +52,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
 
 const CHARACTERS = [...'0123456789abcdefxzABFXZ-.:/@#+=, ()<>"TtZü☃\n'];
 
-/** A text with a character put in, taken out or changed. */
+/** A string with one character inserted, removed or changed. */
 const mistaken = (texts: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(...texts), fc.nat(300), fc.constantFrom('', ...CHARACTERS), fc.nat(1), fc.boolean())

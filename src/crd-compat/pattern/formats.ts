@@ -1,16 +1,16 @@
 /**
- * The formats of strings that the API server knows, as languages. Many are exactly what a pattern matches. Of the others two patterns
- * are known: `certain`, all of whose strings are of the format, and `possible`, which holds every string of it; between the two
- * nothing is claimed. What the API server does not know is no restriction.
+ * The string formats that the API server validates, as patterns. Many formats are exactly the language of a pattern.
+ * The others have two patterns: all strings of `certain` have the format, and `possible` contains every string with the
+ * format; nothing is claimed about the rest. A format that the API server does not know is no constraint.
  */
 
 export interface Format {
-  /** A string that matches all of these, and is no longer than `maxLength`, is of the format. */
+  /** A string has the format if it matches all of these and is not longer than `maxLength`. */
   readonly certain: readonly string[];
-  /** A string that is of the format matches all of these, and is no longer than `maxLength`. */
+  /** A string with the format matches all of these and is not longer than `maxLength`. */
   readonly possible: readonly string[];
   readonly maxLength?: number;
-  /** How people write it: examples are taken from here where they can be. */
+  /** The usual notation, which examples use if possible. */
   readonly usual?: string;
 }
 
@@ -37,7 +37,7 @@ const DATE = `(?:[0-9]{4}-(?:${LONG_MONTH}|${SHORT_MONTH}|${FEBRUARY})|${LEAP_YE
 const CLOCK = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
 const ZONE = '(?:[Zz]|[+-][0-9]{2}:[0-9]{2})';
 
-/** Groups of hexadecimal digits, so many of them. */
+/** A pattern for `count` groups of hexadecimal digits. */
 const groups = (digits: number, separator: string, count: number): string =>
   `${HEX}{${digits}}(?:${separator}${HEX}{${digits}}){${count - 1}}`;
 
@@ -57,15 +57,15 @@ const HOSTNAME = `^(?:${ONE_LABEL}|${LABELS})$`;
 const COLOUR = '\\s*(?:0|[1-9][0-9]?|1[0-9]{1,2}|2[0-4][0-9]|25[0-5])\\s*';
 const BASE64 = '[A-Za-z0-9+/]';
 const NAME = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
-/** Spaces and dashes in the number of a book are skipped. */
+/** Spaces and dashes in an ISBN are ignored. */
 const ISBN10 = '^[\\s-]*(?:[0-9][\\s-]*){9}[0-9X][\\s-]*$';
 const ISBN13 = '^[\\s-]*(?:[0-9][\\s-]*){13}$';
-/** Numbers whose check digit is right. */
+/** ISBNs with a correct check digit. */
 const SOME_ISBN10 = '^0321751043$';
 const SOME_ISBN13 = '^978-0321751041$';
 const SOME_CARDS = '^(?:4111111111111111|5555555555554444|378282246310005)$';
 
-/** By the name without dashes, as the API server looks them up. */
+/** Formats by name without dashes, which the API server ignores too. */
 const FORMATS: ReadonlyMap<string, Format> = new Map(
   Object.entries({
     uuid: uuid(`${HEX}{4}`, `${HEX}{4}`),
@@ -79,7 +79,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map(
     rgbcolor: exact(`^rgb\\(${COLOUR},${COLOUR},${COLOUR}\\)$`),
     byte: exact(`^(?:${BASE64}{4})*(?:${BASE64}{2}==|${BASE64}{3}=|${BASE64}{4})$`),
     date: usually('^20', exact(`^${DATE}$`)),
-    // What follows a second T is not looked at.
+    // The text after a second T is not validated.
     datetime: usually('^20[^T]+T[^T.]+Z$', exact(`^${DATE}[Tt]${CLOCK}(?:[^\\nTt][0-9]+)?${ZONE}(?:[Tt](?s:.*))?$`)),
     k8sshortname: exact(`^${NAME}$`, 63),
     k8slongname: exact(`^${NAME}(?:\\.${NAME})*$`, 253),
@@ -105,7 +105,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map(
     isbn10: between(SOME_ISBN10, ISBN10),
     isbn13: between(SOME_ISBN13, ISBN13),
     creditcard: between(SOME_CARDS, '^[^0-9]*(?:[0-9][^0-9]*){13,16}$'),
-    // Labels are measured in bytes: exactly so for ASCII alone.
+    // The length of a label is limited in bytes, which equals characters only for ASCII.
     hostname: {
       certain: [HOSTNAME, '^[\\x00-\\x2d\\x2f-\\x7f]{0,63}(?:\\.[\\x00-\\x2d\\x2f-\\x7f]{0,63})*$'],
       possible: [HOSTNAME, '^[^.]{0,63}(?:\\.[^.]{0,63})*$'],
@@ -114,5 +114,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map(
   } satisfies Record<string, Format>),
 );
 
-/** undefined for a format that restricts nothing: `password`, and all that the API server does not know. */
+/**
+ * Returns undefined for a format that is no constraint: `password`, and every format that the API server does not know.
+ */
 export const formatOf = (name: string): Format | undefined => FORMATS.get(name.replaceAll('-', ''));

@@ -1,16 +1,16 @@
 /**
- * The deterministic automaton of a program, made state by state as it is walked. It answers for a search, as Go's MatchString does:
- * the pattern may match anywhere in the text unless it says `^` or `$` itself.
+ * The deterministic automaton of a program, built lazily, state by state. Like Go's MatchString, it searches: a pattern
+ * without `^` and `$` can match anywhere in the text.
  */
 import { type Classes, classesOf, NEWLINE, WORD } from './characters.ts';
 import { Condition, type Instruction, type Program } from './program.ts';
 
-/** No text that begins like this matches. */
+/** The state after a prefix that no matching text has. */
 export const DEAD = -1;
-/** Every text that begins like this matches. */
+/** The state after a prefix with which every text matches. */
 export const ALL = -2;
 
-/** What one question may cost, counted in instructions looked at: a time limit would answer differently on a busy machine. */
+/** The budget of one question, counted in instructions: a time limit would give other answers on a busy machine. */
 export class Budget {
   #left: number;
   constructor(work: number) {
@@ -22,19 +22,22 @@ export class Budget {
   }
 }
 
-/** The automata that a question needs are larger than what it is worth. */
+/** Thrown if a question needs more than its budget. */
 export class TooLarge extends Error {}
 
 interface State {
-  /** Instructions that wait here: characters, assertions, the match. */
+  /** The instructions that wait here: characters, assertions, the match. */
   readonly waiting: readonly number[];
-  /** What is known of the character before, see `Before`. */
+  /** The kind of the previous character, see `Before`. */
   readonly before: number;
   readonly next: (Known<number> | undefined)[];
   accepts?: Known<boolean>;
 }
 
-/** What was once worked out: another question pays the same for it, or its answer would depend on what was asked before. */
+/**
+ * A cached result with its cost. A later question is charged the same cost; otherwise its answer would depend on
+ * earlier questions.
+ */
 interface Known<Answer> {
   readonly answer: Answer;
   readonly cost: number;
@@ -49,18 +52,19 @@ function paid<Answer>(known: Known<Answer>, budget: Budget): Answer {
   return known.answer;
 }
 
-/** The character before this place. */
+/** The kind of the previous character. */
 const Before = { none: 0, other: 1, newline: 2, word: 3 } as const;
 
-/** The character classes that the program distinguishes: the same for every walk. */
+/** The character classes that a program distinguishes, which are the same for every walk. */
 interface Alphabet {
   readonly classes: Classes;
-  /** For each class of characters, what `before` is after one of them. */
+  /** For each character class, the value of `before` after one of its characters. */
   readonly beforeOf: readonly number[];
-  /** Which of the sets of the classes an instruction asks for. */
+  /** The set of each instruction, as an index into the sets of the classes. */
   readonly setOf: ReadonlyMap<number, number>;
 }
 
+/** A cache: the alphabet depends on the program only. */
 const ALPHABETS = new WeakMap<Program, Alphabet>();
 
 function alphabetOf(program: Program): Alphabet {
@@ -92,8 +96,12 @@ function looksBack(program: Program, index: number): boolean {
   return (program.conditions & asked) !== 0;
 }
 
+/**
+ * A cache: a state of an automaton depends on the program only, and questions are charged as if it were built each
+ * time.
+ */
 const MACHINES = new WeakMap<Program, Machine>();
-/** One with more states is not kept from question to question. */
+/** A larger automaton is not kept for the next question. */
 const MAX_KEPT_STATES = 1_000;
 
 export function machineOf(program: Program): Machine {
@@ -111,7 +119,7 @@ export class Machine {
   readonly #known = new Map<string, number>();
   readonly #alphabet: Alphabet;
   #start: Known<number> | undefined;
-  /** Of what is being worked out. */
+  /** The cost of the result that is being computed. */
   #cost = 0;
 
   constructor(program: Program) {
@@ -129,7 +137,7 @@ export class Machine {
     return paid(this.#start, budget);
   }
 
-  /** The state after one more character of the class. */
+  /** Returns the state after one more character of the class. */
   step(from: number, class_: number, budget: Budget): number {
     if (from < 0) return from;
     const state = this.#states[from] as State;
@@ -140,7 +148,7 @@ export class Machine {
     return made.answer;
   }
 
-  /** Whether the text that led here matches. */
+  /** Whether the text up to this state matches. */
   accepts(at: number, budget: Budget): boolean {
     if (at < 0) return at === ALL;
     const state = this.#states[at] as State;
@@ -171,7 +179,7 @@ export class Machine {
     return this.#state(this.#settle(reached, true), after);
   }
 
-  /** What waits here once the assertions that hold are passed; undefined where the match is reached. */
+  /** Returns the waiting instructions after passing all assertions that hold; undefined if the match is reached. */
   #open(state: State, holding: number): readonly number[] | undefined {
     this.#cost += state.waiting.length;
     let open = state.waiting;
@@ -193,7 +201,10 @@ export class Machine {
     }
   }
 
-  /** From some instructions to those that wait for something. Past the first character, the beginning of the text is not waited for. */
+  /**
+   * Follows instructions to those that wait for input. After the first character, assertions of the start of text never
+   * hold.
+   */
   #settle(from: readonly number[], inside = false): readonly number[] {
     const seen = new Set<number>();
     const pending = [...from];
@@ -222,7 +233,7 @@ export class Machine {
   }
 }
 
-/** What holds between two characters; undefined after the last one. */
+/** The assertions that hold between two characters; `after` is undefined at the end of the text. */
 function conditions(before: number, after: number | undefined): number {
   let holding = 0;
   if (before === Before.none) holding |= Condition.beginText | Condition.beginLine;

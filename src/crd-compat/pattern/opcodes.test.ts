@@ -6,7 +6,7 @@ import { Condition, type Instruction, PatternError, programOf } from './program.
 const advice =
   're2js compiles patterns differently than 2.10.0: compare its class Inst with src/crd-compat/pattern/program.ts (docs/decisions/0026)';
 
-/** The instructions that are reachable from the start, without jumps that only lead to the next one, and without targets. */
+/** The reachable instructions, without their targets and without jumps to the next instruction. */
 function reachable(pattern: string): readonly object[] {
   const program = programOf(pattern);
   if (program instanceof PatternError) throw new Error(`${advice}: ${program.message}`);

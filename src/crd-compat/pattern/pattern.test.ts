@@ -20,7 +20,7 @@ describe('whether one pattern matches all that another matches', () => {
   });
 });
 
-/** Small patterns over few letters, so that they often have something to do with each other. */
+/** Small patterns over few letters, so that pairs of them are often related. */
 const { pattern: patterns } = fc.letrec<{ pattern: string }>((tie) => ({
   pattern: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -1,24 +1,24 @@
 /**
- * Pieces of a set of strings: what some conditions and a range of lengths have in common. How two meet, what is outside of one, which
- * strings are in one.
+ * Pieces of a set of strings: the intersection of conditions and a range of lengths. This file intersects and
+ * complements pieces and finds their strings.
  */
 import { PatternError, type Program, programOf } from './program.ts';
 import { randomWalk } from './random-walk.ts';
 import { textsOf } from './search.ts';
 
-/** What a string may be asked, by a pattern or a format; equal keys are equal conditions. */
+/** A condition on strings, from a pattern or a format. Conditions with equal keys are equal. */
 export interface Condition {
   readonly key: string;
-  /** Strings that match all of these meet the condition. */
+  /** Strings that match all of these satisfy the condition. */
   readonly certain: readonly string[];
-  /** Strings that meet the condition match all of these. */
+  /** Strings that satisfy the condition match all of these. */
   readonly possible: readonly string[];
-  /** What examples are taken from first. */
+  /** The pattern that examples are taken from first. */
   readonly usual?: string;
 }
 
 export interface Piece {
-  /** The only strings there are; the conditions hold for all of them. */
+  /** The only possible strings; each satisfies the conditions. */
   readonly only?: ReadonlySet<string>;
   readonly met: readonly Condition[];
   readonly unmet: readonly Condition[];
@@ -27,17 +27,17 @@ export interface Piece {
 }
 
 export const EVERYTHING: Piece = { met: [], unmet: [], minLength: 0, maxLength: Number.POSITIVE_INFINITY };
-/** More pieces than people write; a difference of differences can make many. */
+/** The largest number of pieces, which only repeated differences reach. */
 export const MAX_PIECES = 256;
 
 const TOO_LARGE = 'the automata of the patterns are too large to be compared';
 
-/** More than this are worth the search for empty ones among them. */
+/** With more pieces than this, empty ones are searched for and removed. */
 const FEW = 16;
-/** What that search may cost for each: most of them are empty for a plain reason. */
+/** The budget of that search per piece: most empty pieces are empty for a simple reason. */
 const LITTLE_WORK = 20_000;
 
-/** The same strings in fewer pieces, where there are many. */
+/** `fewer` returns the same strings in fewer pieces if there are many. */
 export function fewer(pieces: readonly Piece[]): readonly Piece[] {
   if (pieces.length <= FEW) return pieces;
   const kept = pieces.filter((piece, at) => !pieces.some((other, index) => isWithin(piece, other, at, index)));
@@ -48,7 +48,9 @@ export function fewer(pieces: readonly Piece[]): readonly Piece[] {
   });
 }
 
-/** Whether it is plain that a piece is part of another; of two equal ones, the later is part of the earlier. */
+/**
+ * Whether a piece is obviously contained in another; of two equal pieces, the later one is contained in the earlier.
+ */
 function isWithin(piece: Piece, other: Piece, at: number, index: number): boolean {
   if (at === index || other.only !== undefined || piece.only !== undefined) return false;
   const holds = (some: readonly Condition[], all: readonly Condition[]): boolean =>
@@ -67,7 +69,7 @@ function isWithin(piece: Piece, other: Piece, at: number, index: number): boolea
   return isPart && (!isSame || index < at);
 }
 
-/** None where the two have nothing in common. */
+/** `common` returns the intersection, or nothing if it is empty. */
 export function common(left: Piece, right: Piece): readonly Piece[] {
   const met = unique([...left.met, ...right.met]);
   const unmet = unique([...left.unmet, ...right.unmet]);
@@ -87,7 +89,7 @@ const unique = (conditions: readonly Condition[]): readonly Condition[] => [
   ...new Map(conditions.map((each) => [each.key, each])).values(),
 ];
 
-/** All that is not in the piece, in pieces. */
+/** `outside` returns the complement of a piece. */
 export function outside(piece: Piece): readonly Piece[] {
   const parts: Piece[] = [];
   if (piece.only !== undefined) parts.push({ ...EVERYTHING, unmet: [oneOf(piece.only)] });
@@ -137,15 +139,19 @@ function matchesAll(patterns: readonly string[], text: string): boolean | undefi
 
 export interface Found {
   readonly texts: readonly string[];
-  /** Why there may be others. */
+  /** The reason why more strings may exist. */
   readonly because?: string;
 }
 
+/** A cache: the strings of a piece depend on its conditions only. */
 const KNOWN = new Map<string, Found>();
-/** The fields of a definition ask the same of their strings, over and over. */
+/** The fields of a definition often have the same conditions. */
 const MOST_KNOWN = 500;
 
-/** Strings that are in the piece for certain; with none and no `because`, there is none. */
+/**
+ * `texts` returns strings that are certainly in the piece. If there are none and `because` is absent, the piece is
+ * empty.
+ */
 export function texts(piece: Piece, count: number, work?: number): Found {
   if (piece.only !== undefined) return listed(piece, piece.only, count);
   const keys = (conditions: readonly Condition[]): readonly string[] => conditions.map(({ key }) => key);
@@ -178,10 +184,10 @@ function unlisted(piece: Piece, count: number, work: number | undefined): Found 
   const other = search(piece, possible, possiblyNot, 1, work);
   if (other.texts.length === 0) return other;
   const names = inexact.map((each) => each.key).join(', ');
-  return { texts: [], because: `it is not known exactly which strings are of ${names}` };
+  return { texts: [], because: `it is not known exactly which strings have ${names}` };
 }
 
-/** The automata together are too large: texts that some of the patterns match, each asked whether it is in the piece. */
+/** Used if the product of the automata is too large: tries strings that match some of the patterns. */
 function guessed(piece: Piece, matching: readonly (Program | PatternError)[], count: number): readonly string[] {
   const found = new Set<string>();
   const programs = matching.filter((each): each is Program => !(each instanceof PatternError));
@@ -208,8 +214,8 @@ function listed(piece: Piece, only: ReadonlySet<string>, count: number): Found {
 }
 
 /**
- * `without` holds, for each condition that must not be met, the patterns of which not all may match: each choice of the one that
- * does not match is a search of its own.
+ * For each condition that must not hold, `without` has patterns of which at least one must not match. Each choice of
+ * that pattern is a search of its own.
  */
 function search(
   piece: Piece,

@@ -1,16 +1,18 @@
 /**
- * Texts that a pattern matches, spelt on random ways through its program. Where the automaton of a pattern is too large to be made, this
- * still finds some of its texts; it never shows that there are none.
+ * Texts that a pattern matches, found by random walks through its program. This finds texts even if the automaton is
+ * too large to build; it never proves that there are none.
  */
 import { Random } from '../random.ts';
 import { type CodePoints, READABLE } from './characters.ts';
 import type { Program } from './program.ts';
 
 const WAYS = 60;
-/** Instructions of one way: a pattern that loops is left by chance, and rarely late. */
+/** The largest number of instructions in one walk; most walks leave a loop earlier. */
 const MOST_STEPS = 4_000;
 
-/** The same for the same program. Assertions are not looked at: what is found has to be matched before it is believed. */
+/**
+ * `randomWalk` yields the same texts for the same program. It ignores assertions, so the caller must match each text.
+ */
 export function* randomWalk({ instructions, start }: Program): Generator<string> {
   const random = new Random(instructions.length);
   for (let way = 0; way < WAYS; way++) {
@@ -30,7 +32,10 @@ export function* randomWalk({ instructions, start }: Program): Generator<string>
   }
 }
 
-/** The most readable one every other time: a text of one letter is short to read, and one of many shows more. */
+/**
+ * Returns the most readable character half of the time: repeated letters keep a text short to read, and different ones
+ * make it more useful.
+ */
 function characterOf(set: CodePoints, random: Random): string {
   const readable = READABLE.filter((each) => isIn(set, each));
   const found = readable[random.below(2) === 0 ? 0 : random.below(readable.length)] ?? set[0] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Looks for texts that some programs match and others do not, of a length within bounds: the product of their automata, walked from
- * the start, shortest texts first.
+ * Searches for texts within length bounds that some programs match and others do not. It walks the product of their
+ * automata from the start, shortest texts first.
  */
 import { type Classes, choices, stretchAt } from './characters.ts';
 import { ALL, Budget, DEAD, type Machine, machineOf, TooLarge } from './machine.ts';
@@ -9,18 +9,21 @@ import type { Program } from './program.ts';
 interface Wanted {
   readonly matching: readonly Program[];
   readonly notMatching: readonly Program[];
-  /** In characters, as the API server counts: code points. */
+  /** Lengths count code points, as in the API server. */
   readonly minLength: number;
   readonly maxLength: number;
 }
 
-/** Instructions that one question may cost. */
+/** The budget of one question, in instructions. */
 const MAX_WORK = 1_000_000;
 const MAX_STATES = 20_000;
-/** What a place of the product costs, in instructions. */
+/** The cost of one place of the product, in instructions. */
 const PLACE_WORK = 20;
 
-/** Up to `count` texts, the shortest first; none where there is none; undefined where the automata are too large to say. */
+/**
+ * `textsOf` returns up to `count` texts, the shortest first; an empty list if there is none, and undefined if the
+ * automata are too large.
+ */
 export function textsOf(wanted: Wanted, count: number, work = MAX_WORK): readonly string[] | undefined {
   try {
     return new Search(wanted, new Budget(work)).texts(count);
@@ -34,9 +37,9 @@ interface Place {
   /** The state of each machine. */
   readonly states: readonly number[];
   readonly accepts: boolean;
-  /** The place after each class of characters, in the order of the choices; undefined for one that leads nowhere. */
+  /** The place after each character class, in the order of the choices; undefined if it leads nowhere. */
   next?: readonly (Place | undefined)[];
-  /** The order in which places were found: layers are sorted by it, to be the same on every run. */
+  /** The order of discovery, by which layers are sorted so that every run gives the same result. */
   readonly id: number;
 }
 
@@ -44,7 +47,7 @@ class Search {
   readonly #wanted: Wanted;
   readonly #machines: readonly Machine[];
   readonly #budget: Budget;
-  /** For each class of the product, the class in each machine, the readable ones first. */
+  /** For each class of the product, its class in each machine; readable classes come first. */
   readonly #letters: readonly { readonly classes: readonly number[]; readonly characters: readonly string[] }[];
   readonly #places = new Map<string, Place>();
 
@@ -66,7 +69,7 @@ class Search {
     for (let length = Math.max(shortest, minLength); length <= maxLength && found.size < count; length++) {
       const ends = layers.at(length).filter((each) => each.accepts);
       if (layers.at(length).length === 0) break;
-      // Layers repeat in time: a whole turn without a text is followed by no other.
+      // Layers repeat with a period: if a whole period contains no text, none follows.
       barren = ends.length > 0 ? 0 : barren + 1;
       if (barren > layers.period) break;
       for (let variant = 0; variant < Math.max(1, ends.length && count) && found.size < count; variant++) {
@@ -77,7 +80,7 @@ class Search {
     return [...found];
   }
 
-  /** The length of the shortest text, if there is one that is not too long. */
+  /** Returns the length of the shortest text, unless it is too long. */
   #shortest(start: Place): number | undefined {
     const seen = new Set([start]);
     let layer: Place[] = [start];
@@ -96,7 +99,7 @@ class Search {
     return undefined;
   }
 
-  /** Back from the end of a text, layer by layer. Variants take other ways and other characters. */
+  /** Spells a text backwards from its end, layer by layer. Variants choose other paths and characters. */
   #spell(layers: Layers, length: number, end: Place, variant: number): string {
     const characters: string[] = [];
     let target = end;
@@ -124,7 +127,7 @@ class Search {
     return this.#machines[index] as Machine;
   }
 
-  /** undefined where no text that comes here can be one that is wanted. */
+  /** Returns undefined if no wanted text passes through here. */
   #place(states: readonly number[]): Place | undefined {
     const positive = this.#wanted.matching.length;
     if (states.some((state, index) => state === (index < positive ? DEAD : ALL))) return undefined;
@@ -162,7 +165,10 @@ function lettersOf(all: readonly Classes[]): { classes: readonly number[]; chara
   }));
 }
 
-/** The places that can be reached in exactly so many characters. From some length on they repeat; they are kept up to there. */
+/**
+ * The places that are reachable in exactly so many characters. From some length on they repeat, so only the layers up
+ * to there are kept.
+ */
 class Layers {
   readonly #layers: (readonly Place[])[];
   readonly #next: (place: Place) => readonly (Place | undefined)[];
@@ -178,7 +184,7 @@ class Layers {
     this.#budget = budget;
   }
 
-  /** After how many lengths layers repeat; without end where that is not yet known. */
+  /** The period after which layers repeat; infinite until it is known. */
   get period(): number {
     return this.#repeatsFrom === undefined ? Number.POSITIVE_INFINITY : this.#layers.length - this.#repeatsFrom;
   }
@@ -188,7 +194,7 @@ class Layers {
     return this.#layers[this.#index(length)] as readonly Place[];
   }
 
-  /** From where, and by which letter, the place is reached as the one after `length` characters. */
+  /** The places and letters from which the place is reached after `length` characters. */
   waysTo(target: Place, length: number): readonly { place: Place; letter: number }[] {
     const layer = this.at(length);
     const key = `${target.id}:${this.#index(length)}`;

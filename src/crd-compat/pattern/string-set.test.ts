@@ -129,7 +129,7 @@ describe('whether all strings of one set are in another', () => {
 
   it('says why it does not know', () => {
     const found = stringsOf({ format: 'email' }).includes(stringsOf({ pattern: '^"[a-z]"@[a-z]$' }));
-    expect(found).toMatchObject({ because: 'it is not known exactly which strings are of format email' });
+    expect(found).toMatchObject({ because: 'it is not known exactly which strings have format email' });
   });
 
   it('keeps very long lengths cheap', () => {
@@ -176,7 +176,7 @@ const tree: fc.Arbitrary<StringConstraints> = fc.letrec<{ tree: StringConstraint
   };
 }).tree;
 
-/** The meaning of the keywords, written down once more and plainly. */
+/** The meaning of the keywords, in a simple second implementation. */
 function accepts(schema: StringConstraints, text: string): boolean {
   const { pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY, allOf = [], anyOf, oneOf, not } = schema;
   return (
@@ -191,7 +191,7 @@ function accepts(schema: StringConstraints, text: string): boolean {
   );
 }
 
-/** All texts of up to four letters. */
+/** All strings of up to four letters. */
 const texts = [''];
 for (const each of texts) if (each.length < 4) texts.push(`${each}a`, `${each}b`, `${each}c`);
 

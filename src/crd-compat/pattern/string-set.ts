@@ -1,9 +1,9 @@
 /**
- * A set of strings, by what it accepts: patterns, enumerations, lengths and formats, met, joined and taken from one another. So a
- * pattern that becomes an equal enumeration is the same set.
+ * A set of strings, defined by what it accepts: patterns, enumerations, lengths and formats, with intersection, union
+ * and difference. A pattern and an enumeration that accept the same strings are the same set.
  *
- * Kept as a union of pieces; a piece is what some conditions and a range of lengths have in common. Every question has three
- * answers, because automata have bounds and some formats are known from two sides only.
+ * The set is a union of pieces; a piece is the intersection of conditions and a range of lengths. Every question has
+ * three answers, because automata are bounded and some formats are known only approximately.
  */
 import { type Format, formatOf } from './formats.ts';
 import {
@@ -33,14 +33,14 @@ export class StringSet {
   static readonly all = new StringSet([EVERYTHING]);
   static readonly none = new StringSet([]);
 
-  /** Undefined where there were too many pieces to keep: nothing is known of such a set. */
+  /** Undefined if there were too many pieces: nothing is known about such a set. */
   readonly #pieces: readonly Piece[] | undefined;
 
   private constructor(pieces: readonly Piece[] | undefined) {
     this.#pieces = pieces !== undefined && pieces.length > MAX_PIECES ? undefined : pieces;
   }
 
-  /** What the pattern matches somewhere, as Go's regexp.MatchString has it. */
+  /** The strings that match the pattern, as Go's regexp.MatchString does. */
   static pattern(pattern: string): StringSet {
     return StringSet.#condition({ key: `pattern ${pattern}`, certain: [pattern], possible: [pattern] });
   }
@@ -49,7 +49,7 @@ export class StringSet {
     return new StringSet([{ ...EVERYTHING, only: new Set(values) }]);
   }
 
-  /** Both bounds included, counted in code points. */
+  /** Both bounds are inclusive and count code points. */
   static lengths(minLength: number, maxLength = Number.POSITIVE_INFINITY): StringSet {
     const piece = { ...EVERYTHING, minLength: Math.max(0, minLength), maxLength };
     return new StringSet(piece.minLength > piece.maxLength ? [] : [piece]);
@@ -86,7 +86,7 @@ export class StringSet {
     return left;
   }
 
-  /** Whether every string of the other is in this one. */
+  /** Whether every string of the other set is in this one. */
   includes(other: StringSet): Answer<string> {
     const found = this.lacks(other, 1);
     if (found === undefined) return { answer: 'yes' };
@@ -94,7 +94,7 @@ export class StringSet {
     return witness === undefined ? { answer: 'unknown', because: found.because } : { answer: 'no', witness };
   }
 
-  /** Strings of the other that are not in this one, up to `count`, as far as they are found; undefined where there is none. */
+  /** Returns up to `count` strings of the other set that are not in this one; undefined if there is none. */
   lacks(other: StringSet, count: number): { readonly texts: readonly string[]; readonly because: string } | undefined {
     const { texts: found, because } = other.minus(this).#texts(count);
     if (found.length > 0 || because === undefined) return found.length > 0 ? { texts: found, because: '' } : undefined;
@@ -102,7 +102,7 @@ export class StringSet {
     return { texts: guessed.slice(0, count), because };
   }
 
-  /** Whether a string is in it; undefined where that is not known. */
+  /** Whether a string is in the set; undefined if that is unknown. */
   has(text: string): boolean | undefined {
     if (this.#pieces === undefined) return undefined;
     const answers = this.#pieces.map((piece) => isIn(piece, text));
@@ -110,7 +110,7 @@ export class StringSet {
     return answers.includes(undefined) ? undefined : false;
   }
 
-  /** `yes`, it has no string; `no`, with one that it has. */
+  /** `yes` if the set is empty, `no` with a string if it is not. */
   emptiness(): Answer<string> {
     const { texts: found, because } = this.#texts(1);
     const [witness] = found;
@@ -128,7 +128,10 @@ export class StringSet {
     return this.examples(1)[0];
   }
 
-  /** Different strings of the set, up to `count`; the first are short. Fewer where it has fewer, or none others are found. */
+  /**
+   * Up to `count` different strings of the set, short ones first. There are fewer if the set has fewer or the search
+   * finds no more.
+   */
   examples(count: number): readonly string[] {
     return this.#texts(count).texts;
   }

@@ -1,7 +1,7 @@
-/** The strings that a schema accepts, and whether the strings of one pattern are all among those of another. */
+/** The strings that a schema accepts, and whether one pattern includes another. */
 import { type Answer, StringSet } from './string-set.ts';
 
-/** The part of a schema that strings are judged by; a whole schema can be given. */
+/** The keywords that constrain strings; a whole schema can be passed. */
 export interface StringConstraints {
   readonly type?: string;
   readonly pattern?: string;
@@ -9,7 +9,7 @@ export interface StringConstraints {
   readonly patterns?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** Values that are no strings are left out. */
+  /** Values that are not strings are ignored. */
   readonly enum?: readonly unknown[];
   readonly format?: string;
   readonly allOf?: readonly StringConstraints[];

@@ -1,11 +1,11 @@
-/** Parts of a rule that are no connectives and no loops: what it takes for one to be true, and to be false. */
+/** The atoms of a rule, which contain no connectives and no loops: when an atom is true, and when it is false. */
 import { type Call, CelError, compare, type Expr, type Value } from '../../cel/index.ts';
 import { StringSet } from '../pattern/index.ts';
 import { ALWAYS, type Formula, NEVER, type Order, relation, type Term } from './formula.ts';
 import { presenceOf } from './place.ts';
 import type { Scope, Terms } from './terms.ts';
 
-/** Types whose values are always compared without an error. */
+/** Types whose values can always be ordered without an error. */
 const ORDERED: ReadonlySet<string | undefined> = new Set(['int', 'uint', 'double', 'string', 'timestamp', 'duration']);
 const COMPARED: ReadonlySet<string | undefined> = new Set([...ORDERED, 'bool', 'bytes', 'list', 'map', 'null']);
 const SIZED: ReadonlySet<string | undefined> = new Set(['string', 'list', 'map', 'bytes']);
@@ -14,7 +14,7 @@ const OPPOSITE: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<
 const SWAPPED: Readonly<Record<Order, Order>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 const SIGNS: Readonly<Record<Order, readonly number[]>> = { '<': [-1], '<=': [-1, 0], '>': [1], '>=': [0, 1] };
 
-/** What an expression takes to be true and to be false, once all it reads can be evaluated. */
+/** When an expression is true and when it is false, provided that everything it reads can be evaluated. */
 interface Atom {
   readonly yes: Formula;
   readonly no: Formula;
@@ -42,7 +42,8 @@ export class Atoms {
     const parent = this.#terms.placeOf(node.operand, scope);
     if (parent === undefined && !isMap) return undefined;
     const key = this.#terms.keyOf(node, scope, false);
-    // A key of its own is seen here too: whether a field is there depends on the defaults of both schemas.
+    // The operand has a key of its own here too, because the presence of a field depends on the defaults of both
+    // schemas.
     this.#terms.keyOf({ ...node, test: false }, scope, false);
     const presence = parent === undefined || isMap ? 'maybe' : presenceOf(parent, node.field);
     return { yes: { kind: 'has', key, holds: true, presence }, no: { kind: 'has', key, holds: false, presence } };
@@ -104,7 +105,7 @@ export class Atoms {
     };
   }
 
-  /** The strings for which a question about a text is answered with yes. */
+  /** The strings for which a string function returns true. */
   #stringsOf(node: Call): StringSet | undefined {
     const argument = node.args.at(-1);
     const value = argument === undefined ? undefined : this.#terms.constantOf(argument)?.value;
@@ -126,7 +127,7 @@ export class Atoms {
     }
   }
 
-  /** Whether the call has a value whenever its operands have. */
+  /** Whether the call has a value whenever its operands have one. */
   isTotal(node: Call): boolean {
     const operands = node.target === undefined ? node.args : [node.target, ...node.args];
     const types = operands.map((each) => this.#terms.typeOf(each));
@@ -149,7 +150,7 @@ export class Atoms {
     }
   }
 
-  /** In `m.all(k, m[k] > 0)` the key is in the map. */
+  /** Whether the index is a key of the map, as in `m.all(k, m[k] > 0)`. */
   isKeyOf(index: Expr, range: Expr, scope: Scope): boolean {
     const element = index.kind === 'identifier' ? scope.get(index.name) : undefined;
     return element?.keyOf !== undefined && element.keyOf === this.#terms.keyOf(range, scope, false);

@@ -1,6 +1,7 @@
 /**
- * Values of a schema to try rules on: at the places that the rules read, values around what they compare with; elsewhere only what is
- * required. Every choice is put to `choose`, so that all values can be gone through, or some at random.
+ * Values of a schema to try rules on. The places that the rules read get values around the literals of the rules; the
+ * rest contains only required fields. `choose` makes every choice, so that the caller can enumerate all values or draw
+ * some at random.
  */
 import { escapeProperty } from '../../cel/internal.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -8,23 +9,29 @@ import type { Choose } from './choices.ts';
 import type { Literals, Reads } from './literals.ts';
 import { Scalars } from './scalars.ts';
 
-/** Makes a value by the choices it is given; one that the schema refuses where all are refused that are tried. */
+/**
+ * Builds a value from the choices of `choose`. If the schema refuses all values that are tried, it refuses the result
+ * too.
+ */
 export type Draw = (choose: Choose) => unknown;
 
-/** `after` is a schema that the values had better meet as well. */
+/** `candidates` returns a function that builds values. The values should satisfy `after` as well. */
 export function candidates(schema: CrdSchema, after: CrdSchema, literals: Literals): Draw {
   const plan = new Planner(literals).plan({ schema, hints: [after] }, literals.reads);
   return (choose) => plan.make(choose);
 }
 
-/** How values of a place are made. */
+/** How to build values of a place. */
 interface Plan {
   make(choose: Choose): unknown;
-  /** One that is like another, but for one thing in it. */
+  /** Returns a value that differs from another one in a single part. */
   vary(value: unknown, choose: Choose): unknown;
 }
 
-/** A place to fill, and what other schemas say of it: the new one, and alternatives of the schemas around it. */
+/**
+ * A place to fill, with the schemas that its values should satisfy as well: the new schema, and alternatives of
+ * surrounding schemas.
+ */
 interface Place {
   readonly schema: CrdSchema;
   readonly hints: readonly CrdSchema[];
@@ -41,7 +48,7 @@ class Planner {
     this.#scalars = new Scalars(literals);
   }
 
-  /** Without `reads` no rule looks there, and the first value will do. */
+  /** Without `reads` no rule reads the place, and its first value suffices. */
   plan(place: Place, reads: Reads | undefined): Plan {
     const { schema } = place;
     if (schema['x-kubernetes-int-or-string'] === true || isScalar(schema.type)) return this.#scalar(place, reads);
@@ -51,7 +58,7 @@ class Planner {
       : this.#object(place, reads);
   }
 
-  /** Looked for when one is needed first: there may be patterns to meet. */
+  /** The values are computed on first use, because that can require automata for patterns. */
   #scalar({ schema, hints }: Place, reads: Reads | undefined): Plan {
     if (reads === undefined) return redraw(() => this.#scalars.first(schema));
     return redraw((choose) => {
@@ -96,7 +103,7 @@ class Planner {
     const lengths = reads === undefined ? [minItems] : this.#counts(minItems, maxItems);
     return (choose) => {
       const length = lengths[choose(lengths.length)] ?? minItems;
-      // Rules about lists are often about elements that are alike, or all but alike.
+      // Rules about lists often concern elements that are equal or nearly equal.
       const likeness = length > 1 && reads !== undefined ? choose(3) : 0;
       if (likeness === 0) return Array.from({ length }, () => plan.make(choose));
       const first = plan.make(choose);
@@ -105,7 +112,7 @@ class Planner {
     };
   }
 
-  /** With keys of their own, where the list is a map. */
+  /** Gives each element its own keys if the list is a map. */
   #distinct(schema: CrdSchema, elements: readonly unknown[]): readonly unknown[] {
     const keys = schema['x-kubernetes-list-map-keys'] ?? [];
     if (keys.length === 0) return elements;
@@ -133,7 +140,7 @@ class Planner {
     };
   }
 
-  /** How many elements to try: few, and around the numbers of the rules. */
+  /** The numbers of elements to try: small ones, and those around the numbers in the rules. */
   #counts(least: number, most: number | undefined): readonly number[] {
     const wished = [least, 0, 1, 2, most ?? 0, ...(this.#literals.sizes ? this.#scalars.around : [])];
     const upper = Math.min(most ?? MAX_ITEMS, MAX_ITEMS);
@@ -144,11 +151,11 @@ class Planner {
 /** A plan that varies a value by drawing it again. */
 const redraw = (make: Draw): Plan => ({ make, vary: (_, choose) => make(choose) });
 
-/** Elements of what a rule looks at may matter even where it names none of them. */
+/** The elements of a value that a rule reads can matter even if the rule names none of them. */
 const inside = (reads: Reads | undefined): Reads | undefined =>
   reads?.elements ?? (reads === undefined ? undefined : { fields: new Map(), elements: undefined });
 
-/** All that a value at the place is judged by besides the keywords of the schema itself. */
+/** The schemas that a value at the place must satisfy, besides the keywords of its own schema. */
 const judgesOf = ({ schema, hints }: Place): readonly CrdSchema[] => [
   ...alternativesOf(schema),
   ...hints.flatMap((each) => [each, ...alternativesOf(each)]),

@@ -6,11 +6,11 @@ import type { Call, Comprehension, Expr } from '../../cel/index.ts';
 import { all, any, type Formula } from './formula.ts';
 
 export interface Cardinality {
-  /** The conditions that are counted; all of them are evaluated. */
+  /** The counted conditions. All of them are evaluated. */
   readonly conditions: readonly Expr[];
   /** The counts for which the rule is true. */
   readonly counts: readonly number[];
-  /** Those for which it is false. */
+  /** The counts for which the rule is false. */
   readonly otherCounts: readonly number[];
 }
 
@@ -38,7 +38,10 @@ export function cardinalityOf(node: Expr): Cardinality | undefined {
   return bounded(conditions, (count) => (isSwapped ? holds(limit, count) : holds(count, limit)));
 }
 
-/** That the number of conditions that hold is one of `counts`; `is` says of one that it holds, or does not. */
+/**
+ * The formula for: the number of true conditions is one of `counts`. `is` returns the formula for one condition to be
+ * true, or false.
+ */
 export function isCounted(
   conditions: readonly Expr[],
   counts: readonly number[],
@@ -50,7 +53,8 @@ export function isCounted(
     ...starts.map((low) => {
       let high = low;
       while (counts.includes(high + 1)) high++;
-      // At least so many: of any total - low + 1, one holds. At most so many: of any high + 1, one does not.
+      // At least `low`: of any total - low + 1 conditions, one is true. At most `high`: of any high + 1 conditions, one
+      // is false.
       const atLeast =
         low === 0 ? [] : subsets(conditions, total - low + 1).map((set) => any(...set.map((each) => is(each, true))));
       const atMost =
@@ -60,7 +64,7 @@ export function isCounted(
   );
 }
 
-/** Left as it is where it would take too many alternatives to say it. */
+/** Returns undefined if the formula would have too many alternatives. */
 function bounded(conditions: readonly Expr[], isTrue: (count: number) => boolean): Cardinality | undefined {
   const all = Array.from({ length: conditions.length + 1 }, (_, count) => count);
   if (all.some((size) => choose(conditions.length, size) > MAX_CLAUSES)) return undefined;

@@ -1,16 +1,19 @@
-/** In which order values are tried: the plainest first, then some at random next to some in order. The same each time. */
+/**
+ * The order in which values are tried: the simplest first, then random ones interleaved with the rest in order. It is
+ * the same on each run.
+ */
 
-/** One of `count` alternatives, counted from 0. */
+/** Chooses one of `count` alternatives, counted from 0. */
 export type Choose = (count: number) => number;
 
 const MAX_IN_ORDER = 1_000;
 const MAX_AT_RANDOM = 1_500;
-/** So many are in order before any is at random. */
+/** The number of values that are tried in order before the first random one. */
 const PLAINEST = 48;
-/** After that, so many at random for each in order: in order it takes long to come to what is chosen first. */
+/** After that, the number of random values for each one in order, because an early choice changes late in the order. */
 const AT_RANDOM = 3;
 
-/** Ends early where all sequences of choices have been gone through. */
+/** `choices` yields one sequence of choices after the other, and ends once all have been tried. */
 export function* choices(): Generator<Choose, undefined> {
   const random = pseudorandom();
   let path: { taken: number; count: number }[] = [];

@@ -1,4 +1,4 @@
-/** A validation rule with the types of the schema it stands at. */
+/** Compiles a validation rule against the types of its schema. */
 import { type Checked, type Expr, type Result, trust, type Value } from '../../cel/index.ts';
 import { valueBySchema } from '../../cel/internal.ts';
 import { rulePlace, usesOldSelf } from '../instance/index.ts';
@@ -7,18 +7,18 @@ import type { CrdSchema, ValidationRule } from '../schema.ts';
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly ast: Expr;
-  /** With types; made when it is first asked for. */
+  /** The rule with types, checked on first use. */
   readonly checked: () => Checked;
   readonly isTransition: boolean;
   /** Whether its values are whole resources. */
   readonly resource: boolean;
-  /** Whether a value, as JSON, meets the rule; what fails to be evaluated does not. */
+  /** Whether a JSON value satisfies the rule. A rule that fails to evaluate is not satisfied. */
   holds(value: unknown): boolean;
 }
 
 /**
- * The rule, or why it is none. At the root of a definition rules may read metadata that the schema does not name: one that can only be
- * compiled so stands there.
+ * `compileRule` returns the rule, or the reason why it does not compile. At the root of a definition, rules can read
+ * metadata that the schema does not name; a rule that compiles only with metadata belongs to a root.
  */
 export function compileRule(rule: ValidationRule, schema: CrdSchema): CompiledRule | string {
   if (looksLikeResource(schema)) return compileAs(rule, schema, true);
@@ -40,7 +40,7 @@ function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): 
   const place = rulePlace(schema, resource);
   const program = place.program(rule.rule, rule.optionalOldSelf === true, 'few');
   if (program.evaluate === undefined) return program.message;
-  if (program.type.kind !== 'bool') return 'it is no bool';
+  if (program.type.kind !== 'bool') return 'it does not return a bool';
   let checked: Checked | undefined;
   return {
     rule,
@@ -58,6 +58,6 @@ function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): 
   };
 }
 
-/** The root of a definition has these three; what is inside a definition hardly has. */
+/** The root of a definition has these three fields; a nested object rarely does. */
 const looksLikeResource = ({ properties = {} }: CrdSchema): boolean =>
   ['apiVersion', 'kind', 'metadata'].every((each) => Object.hasOwn(properties, each));

@@ -1,28 +1,29 @@
 /**
- * What it takes for a rule to be true, false, or neither, as formulas of two-valued logic. A rule that fails to be evaluated is neither,
- * and refuses the object like one that is false: so `true` and `not false` are distinguished everywhere.
+ * When a rule is true, when it is false, and when it fails to evaluate, as formulas of two-valued logic. The API server
+ * refuses an object whose rule fails to evaluate, as if the rule were false, so `true` and `not false` are different
+ * formulas.
  */
 import type { Value } from '../../cel/index.ts';
 import type { StringSet } from '../pattern/index.ts';
 import type { Place, Presence } from './place.ts';
 
-/** Something that rules say things about: a field, the size of one, the sum of two. Equal keys, equal values. */
+/** A value that rules compare: a field, its size, the sum of two. Terms with equal keys have equal values. */
 export interface Term {
   readonly key: string;
   readonly type: 'int' | 'string' | 'other';
   readonly place: Place | undefined;
-  /** Of `size(x)`: x. */
+  /** For `size(x)`, the term x. */
   readonly sizeOf?: Term;
 }
 
 export type Order = '<' | '<=' | '>' | '>=';
 
 export type Fact =
-  /** A field is there. */
+  /** Whether a field is present. */
   | { readonly kind: 'has'; readonly key: string; readonly holds: boolean; readonly presence: Presence }
-  /** Something can be evaluated. */
+  /** Whether an expression can be evaluated. */
   | { readonly kind: 'defined'; readonly key: string; readonly holds: boolean }
-  /** Something of which only its text is known is true or false. */
+  /** Whether an expression that is known only by its text is true. */
   | { readonly kind: 'true'; readonly key: string; readonly holds: boolean }
   | { readonly kind: 'order'; readonly term: Term; readonly order: Order; readonly value: Value }
   | { readonly kind: 'among'; readonly term: Term; readonly values: readonly Value[]; readonly holds: boolean }
@@ -33,7 +34,9 @@ export type Fact =
       readonly set: StringSet;
       readonly holds: boolean;
     }
-  /** How two terms compare, the one that sorts first to the other: a subset of -1, 0 and 1. */
+  /**
+   * How two terms compare: the set of possible results -1, 0 and 1, for the term that sorts first against the other.
+   */
   | { readonly kind: 'relation'; readonly terms: readonly [string, string]; readonly signs: readonly number[] };
 
 /** A list or a map that a macro iterates over. */
@@ -47,7 +50,7 @@ export interface Range {
 export interface Element {
   readonly key: string;
   readonly place: Place | undefined;
-  /** Of a key: the map that it is in. */
+  /** For a key, the map that contains it. */
   readonly keyOf?: string;
 }
 
@@ -60,7 +63,7 @@ export type Formula =
 
 export const all = (...parts: readonly Formula[]): Formula => ({ kind: 'all', parts });
 export const any = (...parts: readonly Formula[]): Formula => ({ kind: 'any', parts });
-/** `left` is to `right` as one of the signs says. */
+/** `relation` is the formula for: `left` compares to `right` with one of the signs. */
 export function relation(left: string, right: string, signs: readonly number[]): Formula {
   const possible = left === right ? signs.filter((each) => each === 0) : signs;
   return left <= right

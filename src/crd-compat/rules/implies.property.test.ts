@@ -5,7 +5,7 @@ import type { CrdSchema } from '../schema.ts';
 import { compileRule } from './compiled.ts';
 import { ruleImplies } from './index.ts';
 
-/** Few fields with few values: all values can be gone through. */
+/** Few fields with few values, so that all values can be enumerated. */
 const before: CrdSchema = {
   type: 'object',
   required: ['n'],
@@ -24,7 +24,7 @@ const before: CrdSchema = {
   },
 };
 const { s: _, ...others } = before.properties ?? {};
-/** A field gone, one new, one with a default. */
+/** One field removed, one added, one with a default. */
 const after: CrdSchema = {
   ...before,
   properties: {
@@ -131,7 +131,7 @@ interface Case {
   readonly schema: CrdSchema;
 }
 
-/** The new rule is often made from an old one: two rules at random hardly ever have to do with each other. */
+/** The new rule is often derived from an old one, because two random rules are rarely related. */
 const related = (added: fc.Arbitrary<string>, schema: CrdSchema): fc.Arbitrary<Case> =>
   fc.tuple(fc.array(same, { minLength: 1, maxLength: 2 }), added, fc.nat(3)).map(([old, other, way]) => {
     const [first = 'true'] = old;
@@ -191,7 +191,7 @@ describe('no answer is contradicted by any value', () => {
       }),
       { numRuns: RUNS },
     );
-    // A test that never sees an answer says nothing about it.
+    // The test must see each answer, or it proves nothing about that answer.
     expect(Math.min(answers.yes, answers.no)).toBeGreaterThan(RUNS / 40);
   });
 });

@@ -1,4 +1,4 @@
-/** Whether every object that was accepted meets a rule that is new. */
+/** Decides whether every object that was accepted satisfies a new rule. */
 import type { Expr } from '../../cel/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type CompiledRule, compileRule } from './compiled.ts';
@@ -12,7 +12,7 @@ import { type ObjectType, WitnessSearch } from './witness.ts';
 export interface RuleAnswer {
   readonly answer: 'yes' | 'no' | 'unknown';
   readonly because: string;
-  /** With `no`: a value that the old schema and rules accept and the new rule refuses. */
+  /** For `no`, a value that the old schema and rules accept and the new rule refuses. */
   readonly witness?: unknown;
 }
 
@@ -22,8 +22,9 @@ export interface OldRules {
 }
 
 /**
- * `yes` is only said where it is shown, `no` only with a value. All of it concerns the values at one path, to which both the old rules and
- * the new one are attached; `schema` is the new schema of that place, `type` that of the objects where they are whole resources.
+ * `ruleImplies` returns `yes` only with a proof and `no` only with a counterexample. The old rules and the new one
+ * apply to the values at one path. `schema` is the new schema at this path; `type` is the type of the objects if they
+ * are whole resources.
  */
 export function ruleImplies(
   old: OldRules,
@@ -37,14 +38,14 @@ export function ruleImplies(
   if (rule.isTransition) return amongTransitions(rule, premises, old.schema, schema);
   const stated = premises.filter((each) => !each.isTransition);
   const root = { before: old.schema, after: schema };
-  if (isSame(stated, rule, root)) return { answer: 'yes', because: 'the same rule was there before' };
-  // A value that shows it is mostly among the first; only where it is not, it is worth while to ask whether there is one at all.
+  if (isSame(stated, rule, root)) return { answer: 'yes', because: 'the old schema has the same rule' };
+  // A counterexample is usually among the first values. Only if it is not is a proof attempted, which costs more.
   const search = new WitnessSearch(rule, stated, old, schema, type);
   const witness = search.look(FIRST_TRIES);
   const shown = witness === undefined ? whyImplied(stated, rule, root) : undefined;
   if (shown !== undefined) return { answer: 'yes', because: shown };
   const found = witness ?? search.look();
-  if (found === undefined) return unknown('neither a proof nor a value that shows the opposite was found');
+  if (found === undefined) return unknown('neither a proof nor a counterexample was found');
   return { answer: 'no', because: 'a value that was accepted is refused', witness: found.value };
 }
 
@@ -72,7 +73,10 @@ const trueOf = (reading: Reading, ast: Expr): Formula => reading.isTrue(ast, new
 const nameOf = ({ checked, ast }: CompiledRule, root: Place): string =>
   new Terms(checked(), root, () => {}).keyOf(ast, new Map());
 
-/** undefined where the schemas differ in what rules see at the places that the rule reads: then the one says nothing about the other. */
+/**
+ * Returns undefined if the schemas differ in what rules see at the places that the rule reads: then the old rules prove
+ * nothing.
+ */
 function read(
   rule: CompiledRule,
   root: Place,
@@ -89,7 +93,7 @@ function read(
   return areAlike ? formula : undefined;
 }
 
-/** The bodies of loops are read when they get an element; here each gets one, so that every place is seen. */
+/** The body of a loop is read when it gets an element. Each loop gets one here, so that every place is read. */
 function readThrough(formula: Formula): void {
   if (formula.kind === 'all' || formula.kind === 'any') formula.parts.forEach(readThrough);
   if (formula.kind !== 'each' && formula.kind !== 'some') return;
@@ -98,7 +102,7 @@ function readThrough(formula: Formula): void {
   readThrough(formula.body({ key: `${key}[]`, place: element, ...(isMap ? { keyOf: key } : {}) }));
 }
 
-/** Rules about a change are held against each other, with oldSelf as something of which nothing else is known. */
+/** Compares transition rules with each other; nothing else is known about oldSelf. */
 function amongTransitions(
   rule: CompiledRule,
   premises: readonly CompiledRule[],
@@ -108,11 +112,11 @@ function amongTransitions(
   const root = { before, after };
   const isOptional = rule.rule.optionalOldSelf === true;
   const stated = premises.filter((each) => each.isTransition && (each.rule.optionalOldSelf === true) === isOptional);
-  const notShown = unknown('it was not shown that the rules about a change (oldSelf) that were there imply it');
+  const notShown = unknown('no proof was found that the old transition rules (oldSelf) imply it');
   if (!seenAlike(root, true)) return notShown;
   const name = nameOf(rule, root);
   if (stated.some((each) => nameOf(each, root) === name))
-    return { answer: 'yes', because: 'the same rule was there before' };
+    return { answer: 'yes', because: 'the old schema has the same rule' };
   const shown = whyImplied(stated, rule, root);
   return shown === undefined ? notShown : { answer: 'yes', because: shown };
 }

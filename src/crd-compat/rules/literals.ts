@@ -1,8 +1,8 @@
-/** What rules compare with, and where they look: the values to try are found around these. */
+/** The literals and the places that rules read. Candidate values are chosen around them. */
 import { type Comprehension, doubleOf, type Expr, isInt } from '../../cel/index.ts';
 import type { CompiledRule } from './compiled.ts';
 
-/** What is read below a place: fields by their (escaped) names, and the elements of lists and maps. */
+/** The reads below a place: fields by their (escaped) names, and the elements of lists and maps. */
 export interface Reads {
   readonly fields: Map<string, Reads>;
   elements: Reads | undefined;
@@ -12,7 +12,7 @@ export interface Literals {
   readonly numbers: readonly number[];
   readonly texts: readonly string[];
   readonly patterns: readonly string[];
-  /** Whether sizes are asked for: then numbers are lengths too. */
+  /** Whether rules read sizes: then their numbers are lengths too. */
   readonly sizes: boolean;
   readonly reads: Reads;
 }
@@ -86,7 +86,7 @@ function fieldOf(reads: Reads, name: string): Reads {
   return known;
 }
 
-/** Notes that a place is read and answers with what is read below it; undefined for what is no place. */
+/** Notes that a place is read and returns the reads below it; undefined if the expression is not a place. */
 function readAt(node: Expr, scope: ReadonlyMap<string, Reads>): Reads | undefined {
   if (node.kind === 'identifier') return scope.get(node.name);
   if (node.kind === 'select') {

@@ -1,4 +1,4 @@
-/** The macros that go over a list or a map, and what their elements have to do with each other. */
+/** The macros that iterate over a list or a map, and the relations between their elements. */
 import type { Comprehension, Expr } from '../../cel/index.ts';
 import { escapeProperty } from '../../cel/internal.ts';
 import { ALWAYS, any, type Element, type Formula, type Range, relation } from './formula.ts';
@@ -14,7 +14,7 @@ interface Quantifier extends Loop {
   readonly isAll: boolean;
 }
 
-/** `exists_one` with one variable: its body is the condition of a choice. */
+/** Matches `exists_one` with one variable, whose body is the condition of a conditional expression. */
 export function counting(node: Expr): Loop | undefined {
   if (node.kind !== 'comprehension' || node.variable2 !== undefined || node.step.kind !== 'call') return undefined;
   const body = node.step.args[0];
@@ -24,7 +24,7 @@ export function counting(node: Expr): Loop | undefined {
   return { node, body };
 }
 
-/** Two elements of a list that is a map differ in one of its keys. */
+/** The formula for two different elements of a list of type map: they differ in one of its keys. */
 export function distinct({ place }: Range, first: Element, second: Element): Formula {
   const schema = place?.before;
   const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
@@ -35,7 +35,7 @@ export function distinct({ place }: Range, first: Element, second: Element): For
   return any(...names.map((name) => relation(`${first.key}.${name}`, `${second.key}.${name}`, [-1, 1])));
 }
 
-/** `all` and `exists` with one variable. */
+/** Matches `all` and `exists` with one variable. */
 export function quantifier(node: Expr): Quantifier | undefined {
   if (node.kind !== 'comprehension' || node.variable2 !== undefined || node.step.kind !== 'call') return undefined;
   const name = node.macro?.function;

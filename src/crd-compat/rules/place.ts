@@ -1,20 +1,20 @@
 /**
- * Where in a value an expression looks, and what the schemas say of that place: the old one, whose values there are, and the new one,
- * whose defaults they get.
+ * The place in a value that an expression reads, with its two schemas: the old one, which accepted the values, and the
+ * new one, whose defaults they get.
  */
 import { escapeProperty } from '../../cel/internal.ts';
 import type { CrdSchema } from '../schema.ts';
 
 export interface Place {
-  /** undefined where the old schema does not know the place. */
+  /** Undefined if the old schema does not have the place. */
   readonly before: CrdSchema | undefined;
-  /** undefined where the expression was written for the old schema and the new one does not know the place. */
+  /** Undefined if the expression was written for the old schema and the new one does not have the place. */
   readonly after: CrdSchema | undefined;
-  /** Metadata: it keeps more fields than schemas name. */
+  /** Whether the place is metadata, which keeps more fields than schemas name. */
   readonly isOpen?: boolean;
 }
 
-/** `always` and `never` hold wherever what is around the field is there. */
+/** Whether a field is present. `always` and `never` hold if the surrounding object is present. */
 export type Presence = 'always' | 'never' | 'maybe';
 
 export function fieldOf(place: Place, field: string): Place | undefined {
@@ -29,19 +29,19 @@ export function elementOf({ before, after }: Place): Place | undefined {
   return place.before === undefined && place.after === undefined ? undefined : place;
 }
 
-/** Rules do not see a field that is null: to them it is not there. */
+/** Returns the presence of a field. To rules, a null field is absent. */
 export function presenceOf(parent: Place, field: string): Presence {
   const place = fieldOf(parent, field);
   if (place === undefined || parent.isOpen === true) return 'maybe';
   const hasDefault = place.after?.default !== undefined && place.after.default !== null;
-  // A null stays null where that is allowed, whatever the default.
+  // If null is allowed, it stays null, whatever the default.
   if (hasDefault && place.before?.nullable !== true) return 'always';
   if (place.before === undefined) return parent.before !== undefined && isClosed(parent.before) ? 'never' : 'maybe';
   const isRequired = (parent.before?.required ?? []).some((each) => each === field || escapeProperty(each) === field);
   return isRequired && place.before.nullable !== true && place.before.default === undefined ? 'always' : 'maybe';
 }
 
-/** Whether values lose what the schema does not name. */
+/** Whether fields that the schema does not name are pruned. */
 const isClosed = (schema: CrdSchema): boolean =>
   schema.type === 'object' &&
   schema['x-kubernetes-preserve-unknown-fields'] !== true &&
@@ -49,6 +49,7 @@ const isClosed = (schema: CrdSchema): boolean =>
   (schema.additionalProperties === undefined || schema.additionalProperties === false);
 
 /** The properties of a schema by the names that rules use for them. */
+/** A cache: the escaped names of a schema never change. */
 const named = new WeakMap<CrdSchema, ReadonlyMap<string, CrdSchema>>();
 
 function propertyOf(schema: CrdSchema | undefined, field: string): CrdSchema | undefined {
@@ -67,7 +68,7 @@ function elementSchema(schema: CrdSchema | undefined): CrdSchema | undefined {
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
-/** What makes a value of the one schema look the same to a rule under the other. */
+/** The keywords that determine what a rule sees of a value. */
 const SEEN = [
   'type',
   'format',
@@ -79,9 +80,9 @@ const SEEN = [
   'x-kubernetes-list-map-keys',
 ] as const;
 
-/** Whether rules see this place alike under both schemas; `deep`: with all that is inside. */
+/** Whether rules see this place alike under both schemas; with `deep`, including everything inside it. */
 export function seenAlike({ before, after }: Place, deep: boolean): boolean {
-  // What was not there before is judged by its presence.
+  // A place that did not exist before is decided by its presence.
   if (before === undefined) return true;
   if (after === undefined) return false;
   if (SEEN.some((each) => JSON.stringify(before[each]) !== JSON.stringify(after[each]))) return false;

@@ -1,6 +1,6 @@
 /**
- * Whether formulas cannot all be true. Everything that could make them true is tried, one alternative after the other, until each has
- * led to a contradiction. Bounded in steps: what takes more is left open.
+ * Proves that formulas cannot all be true. It tries every alternative that could make them true until each one leads to
+ * a contradiction. The number of steps is bounded; a proof that needs more is not found.
  */
 import type { Element, Fact, Formula, Range, Term } from './formula.ts';
 import { elementOf } from './place.ts';
@@ -10,7 +10,7 @@ const MAX_STEPS = 2_000;
 const MAX_ELEMENTS = 8;
 const MAX_DEPTH = 1;
 
-/** True only where there is no way for all of the formulas to be true. */
+/** `contradict` returns true only if the formulas cannot all be true. */
 export function contradict(formulas: readonly Formula[]): boolean {
   try {
     return new Proof().closes(
@@ -27,7 +27,7 @@ class TooLong extends Error {}
 
 type Alternatives = Extract<Formula, { readonly kind: 'any' }>;
 
-/** A formula, and how many elements had to be made up, one from the other, to come to it. */
+/** A formula, and the number of nested loop elements that were introduced to reach it. */
 interface Step {
   readonly formula: Formula;
   readonly depth: number;
@@ -36,7 +36,7 @@ interface Step {
 class Proof {
   #steps = 0;
 
-  /** Whether every way to make the formulas true, next to what the branch holds, ends in a contradiction. */
+  /** Whether every way to make the formulas true, given the facts of the branch, ends in a contradiction. */
   closes(branch: Branch, steps: readonly Step[]): boolean {
     if (++this.#steps > MAX_STEPS) throw new TooLong();
     const pending = [...steps];
@@ -61,7 +61,7 @@ class Proof {
             if (!branch.add(formula)) return true;
         }
       }
-      // An element is made up only when all there is to know without it is known.
+      // An element is introduced only after everything that needs no element has been used.
       pending.push(...branch.makeElement());
     } while (pending.length > 0);
     return this.#splits(branch);
@@ -90,10 +90,10 @@ interface Loop {
   readonly depth: number;
 }
 
-/** What is taken to be true along one way. */
+/** The facts that are assumed along one alternative. */
 class Branch {
   alternatives: { readonly formula: Alternatives; readonly depth: number }[] = [];
-  /** Elements that there are, and of which nothing is known yet. */
+  /** Loops that have an element about which nothing is known yet. */
   wanted: Loop[] = [];
   #truths = new Map<string, boolean>();
   #signs = new Map<string, Relation>();
@@ -113,7 +113,7 @@ class Branch {
     return copy;
   }
 
-  /** False where it contradicts what is known already. */
+  /** Returns false if the fact contradicts a known one. */
   add(fact: Fact): boolean {
     switch (fact.kind) {
       case 'has':
@@ -133,7 +133,7 @@ class Branch {
         const known = this.#facts.get(fact.term.key)?.facts ?? [];
         const facts = [...known, fact];
         this.#facts.set(fact.term.key, { term: fact.term, facts });
-        // Strings are asked once, at the end: their automata cost more.
+        // Strings are decided once, at the end, because automata are expensive.
         return fact.term.type === 'string' ? !contradicts(known, fact) : canBe(fact.term, facts, []);
       }
     }
@@ -144,7 +144,7 @@ class Branch {
     return this.#elements.filter((each) => each.range === loop.range.key).map((each) => instance(loop, each));
   }
 
-  /** One of the elements that are wanted. Leaving some out forgoes proofs, and keeps the search finite. */
+  /** Introduces one of the wanted elements. Skipping some loses proofs, but keeps the search finite. */
   makeElement(): readonly Step[] {
     const at = this.wanted.findIndex(({ depth }) => depth <= MAX_DEPTH);
     const [loop] = at < 0 || this.#elements.length >= MAX_ELEMENTS ? [] : this.wanted.splice(at, 1);
@@ -163,13 +163,13 @@ class Branch {
     ];
   }
 
-  /** Whether it is among what is known. */
+  /** Whether the formula is among the known facts. */
   knows(formula: Formula): boolean {
     if (formula.kind === 'all') return formula.parts.every((part) => this.knows(part));
     return isTruth(formula) && this.#truths.get(truthKey(formula)) === formula.holds;
   }
 
-  /** Whether it is plain that it cannot be. */
+  /** Whether the formula obviously contradicts the known facts. */
   refutes(formula: Formula): boolean {
     if (formula.kind === 'all') return formula.parts.some((part) => this.refutes(part));
     if (formula.kind === 'any') return formula.parts.every((part) => this.refutes(part));
@@ -197,7 +197,7 @@ const instance = (loop: Loop, { element, depth }: { readonly element: Element; r
 
 type Relation = Extract<Fact, { readonly kind: 'relation' }>;
 
-/** What is equal to the same is equal. */
+/** Equality is transitive: terms that equal the same term are equal. */
 function areConsistent(relations: readonly Relation[]): boolean {
   const leaders = new Map<string, string>();
   const leader = (term: string): string => {

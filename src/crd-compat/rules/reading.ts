@@ -1,4 +1,4 @@
-/** From a rule to formulas: when it is true, when it is false, and when it cannot be evaluated. */
+/** Translates a rule into formulas: when it is true, when it is false, and when it fails to evaluate. */
 import type { Call, Comprehension, Expr } from '../../cel/index.ts';
 import { Atoms } from './atoms.ts';
 import { type Cardinality, cardinalityOf, isCounted } from './cardinality.ts';
@@ -23,7 +23,7 @@ export class Reading {
     return this.#is(node, scope, true);
   }
 
-  /** False, or not to be evaluated: either way the object is refused. */
+  /** The formula for: the expression is false or fails to evaluate. Either way the object is refused. */
   isNotTrue(node: Expr, scope: Scope): Formula {
     return this.#isNot(node, scope, true);
   }
@@ -36,7 +36,7 @@ export class Reading {
     return this.#named(node, scope, answer, false, this.#readIsNot(node, scope, answer));
   }
 
-  /** Alternatives go by a name as well: what contradicts them as a whole need not go through each. */
+  /** Alternatives also get a name, so that a contradiction to the whole is found without trying each of them. */
   #named(node: Expr, scope: Scope, answer: boolean, holds: boolean, formula: Formula): Formula {
     if (formula.kind !== 'any' || !this.#isCompound(node)) return formula;
     return all(formula, { kind: 'true', key: `${answer} is ${this.#terms.nameOf(node, scope)}`, holds });
@@ -123,7 +123,7 @@ export class Reading {
     return counted === undefined ? isNot : all(isNot, this.#notOne(counted, scope));
   }
 
-  /** None that meets the body of `exists_one`, one that cannot be asked, or two that meet it. */
+  /** The formula for: no element satisfies the body of `exists_one`, one fails to evaluate, or two satisfy it. */
   #notOne(counted: Loop, scope: Scope): Formula {
     const { node, body } = counted;
     const range = this.#range(node, scope);
@@ -162,7 +162,7 @@ export class Reading {
     );
   }
 
-  /** A bool of connectives and loops: it is read through, not taken as one. */
+  /** Whether a bool consists of connectives and loops, which are read part by part. */
   #isCompound(node: Expr): boolean {
     if (quantifier(node) !== undefined || this.#equatesBools(node) || this.#cardinalityOf(node) !== undefined)
       return true;
@@ -180,7 +180,7 @@ export class Reading {
     return this.#definedness(node, scope, false);
   }
 
-  /** That everything strictly needed can be evaluated, or that something cannot. */
+  /** The formula for: every operand that is needed can be evaluated, or one of them cannot. */
   #definedness(node: Expr, scope: Scope, holds: boolean): Formula {
     if (this.#isCompound(node)) {
       return holds
@@ -232,7 +232,7 @@ export class Reading {
     return node.function === '_[_]' && this.#terms.typeOf(node.args[0] as Expr) === 'map';
   }
 
-  /** An entry of a map: it is there or not, like a field. */
+  /** The formula for an entry of a map, which is present or absent like a field. */
   #entry(node: Expr, map: Expr, index: Expr | undefined, scope: Scope, holds: boolean): Formula {
     const parts = index === undefined ? [map] : [map, index];
     const around = parts.map((each) => this.#definedness(each, scope, holds));
@@ -245,8 +245,8 @@ export class Reading {
   }
 
   /**
-   * A value does not always have the type of its schema: the API server lets a list pass for a string that has a format, and an entry of a list
-   * or map may be null. A rule that reads it then fails.
+   * A value does not always have the type of its schema: the API server accepts a list for a string that has a format,
+   * and an entry of a list or map can be null. A rule that reads such a value fails.
    */
   #asItsType(node: Expr, scope: Scope, holds: boolean): readonly Formula[] {
     const place = this.#terms.placeOf(node, scope);

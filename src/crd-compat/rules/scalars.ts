@@ -1,4 +1,4 @@
-/** Numbers and strings to try rules on: what the schema takes, around what the rules compare with. */
+/** Numbers and strings to try rules on: values that the schema accepts, around the literals of the rules. */
 import { type StringSet, stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Literals } from './literals.ts';
@@ -10,7 +10,7 @@ export class Scalars {
   readonly #literals: Literals;
   readonly #known = new Map<CrdSchema, readonly unknown[]>();
   readonly #firsts = new Map<CrdSchema, unknown>();
-  /** The numbers of the rules, and the next ones on both sides. */
+  /** The numbers of the rules and their neighbours. */
   readonly around: readonly number[];
 
   constructor(literals: Literals) {
@@ -18,7 +18,7 @@ export class Scalars {
     this.around = unique(literals.numbers.flatMap((each) => [each, each - 1, each + 1]));
   }
 
-  /** One will do, where no rule looks. */
+  /** Returns one value, for a place that no rule reads. */
   first(schema: CrdSchema): unknown {
     const known = this.#firsts.get(schema);
     if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export class Scalars {
     return value;
   }
 
-  /** `hints`: schemas that the values had better meet as well. */
+  /** Returns values that should satisfy the `hints` as well. */
   of(schema: CrdSchema, hints: readonly CrdSchema[]): readonly unknown[] {
     const known = this.#known.get(schema);
     if (known !== undefined) return known;
@@ -67,7 +67,7 @@ export class Scalars {
     for (const each of regions(set, patterns.slice(0, MAX_PATTERNS))) found.push(...each.examples(2));
     for (const hint of hints) found.push(...set.intersect(stringsOf(hint)).examples(2));
     if (sizes) found.push(...this.#sized(set));
-    // One that only begins, or ends, with a text of the rules; or else has it inside.
+    // Strings that start or end with a literal of the rules, or contain it.
     const accepted = (text: string): boolean => set.has(text) !== false;
     for (const each of texts) {
       const longer = [`${each}a`, `a${each}`].filter(accepted);
@@ -82,7 +82,7 @@ export class Scalars {
   }
 }
 
-/** What is left of the set for each choice of patterns that match and patterns that do not. */
+/** The part of the set for each combination of patterns that match and patterns that do not. */
 function regions(set: StringSet, patterns: readonly string[]): readonly StringSet[] {
   return patterns.reduce<readonly StringSet[]>(
     (sets, pattern) => {

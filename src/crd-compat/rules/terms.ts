@@ -1,4 +1,6 @@
-/** Names for parts of a rule: two parts with the same name have the same value, however they are written. */
+/**
+ * Names for the parts of a rule. Parts with the same name have the same value, even if they are written differently.
+ */
 import {
   type Call,
   type Checked,
@@ -33,7 +35,7 @@ export class Terms {
   readonly #root: Place;
   readonly #seen: (place: Place, deep: boolean) => void;
 
-  /** `seen` hears of every place that is looked at, and whether all that is inside it counts. */
+  /** `seen` is called for every place that is read, with whether everything inside the place counts. */
   constructor(checked: Checked, root: Place, seen: (place: Place, deep: boolean) => void) {
     this.#checked = checked;
     this.#root = root;
@@ -53,7 +55,7 @@ export class Terms {
     return sized === undefined ? base : { ...base, sizeOf: this.term(sized, scope) };
   }
 
-  /** x of `size(x)` and `x.size()`. */
+  /** Returns x for `size(x)` and `x.size()`. */
   sizedBy(node: Expr): Expr | undefined {
     if (node.kind !== 'call' || node.function !== 'size') return undefined;
     return node.target ?? node.args[0];
@@ -74,7 +76,7 @@ export class Terms {
     return undefined;
   }
 
-  /** The value of a part that reads nothing. */
+  /** The value of a constant expression. */
   constantOf(node: Expr): Constant | undefined {
     if (node.kind === 'literal') return { value: node.value };
     const known = this.#constants.get(node);
@@ -84,13 +86,13 @@ export class Terms {
     return constant;
   }
 
-  /** A name for what is read part by part elsewhere. */
+  /** A name for an expression that is translated part by part elsewhere. */
   nameOf(node: Expr, scope: Scope): string {
     this.#silent ??= new Terms(this.#checked, this.#root, () => {});
     return this.#silent.keyOf(node, scope);
   }
 
-  /** `whole`: the value with all that is inside it is looked at. */
+  /** Returns the key of an expression. With `whole`, the expression reads the value with everything inside it. */
   keyOf(node: Expr, scope: Scope, whole = true): string {
     const kept = whole ? this.#keys.whole : this.#keys.part;
     const keys = kept.get(scope) ?? new Map<Expr, string>();
@@ -127,7 +129,7 @@ export class Terms {
     }
   }
 
-  /** An entry of a map or list, however it is looked up: `m.a` and `m["a"]`. */
+  /** The key of an entry of a map or list, for every way to look it up: `m.a` and `m["a"]`. */
   #entry(node: Expr, scope: Scope): string | undefined {
     if (node.kind === 'select' && this.typeOf(node.operand) === 'map') {
       return `${this.keyOf(node.operand, scope, false)}[${literal(node.field)}]`;
@@ -153,17 +155,18 @@ export class Terms {
     return `${target}${node.function}(${keys.join()})`;
   }
 
-  /** Variables go by the depth they are bound at, so that their names do not matter. */
+  /** Variables are named by the depth at which they are bound, so that their own names do not matter. */
   #fold(node: Comprehension, scope: Scope): string {
     const name = (suffix: string): Element => ({ key: `$${suffix}${scope.size}`, place: undefined });
     const inner = new Map(scope);
     inner.set(node.variable, name('x'));
     if (node.variable2 !== undefined) inner.set(node.variable2, name('y'));
     inner.set(node.accumulator, name('r'));
-    // A variable that hides another leaves the scope as large as it was: without this, two depths could be taken for one.
+    // A variable that shadows another leaves the scope at the same size: without this entry, two depths could get one
+    // name.
     inner.set(`fold ${scope.size}`, name('d'));
     const parts = [node.condition, node.step, node.result].map((each) => this.keyOf(each, inner));
-    // What the body reads of an element is not followed: all of it counts.
+    // The reads of the body are not tracked per field: the whole element counts.
     return `fold${node.variable2 === undefined ? 1 : 2}(${this.keyOf(node.range, scope)};${this.keyOf(node.initial, scope)};${parts.join(';')})`;
   }
 }
@@ -182,6 +185,6 @@ function evaluated(node: Expr): Constant | undefined {
   return value === undefined || value instanceof NonValue ? undefined : { value };
 }
 
-/** Whether the value has a way to be written that no other value has. */
+/** Whether the value has a notation that no other value has. */
 const isWritable = (value: Value): boolean =>
   value === null || ['boolean', 'number', 'bigint', 'string'].includes(typeof value);

@@ -1,4 +1,7 @@
-/** Whether things said of one term can be true together: bounds, lists of values, and sets of strings, next to what its schema says. */
+/**
+ * Decides whether facts about one term can hold together, given its schema: bounds, lists of values and sets of
+ * strings.
+ */
 import { CelError, compare, equal, type Value } from '../../cel/index.ts';
 import { StringSet, stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -11,7 +14,9 @@ interface Bound {
   readonly value: Value;
 }
 
-/** False only where it is certain that nothing meets all of it. `ofSize` is said of the size of the term. */
+/**
+ * `canBe` returns false only if certainly no value satisfies all facts. `ofSize` are facts about the size of the term.
+ */
 export function canBe(term: Term, facts: readonly TermFact[], ofSize: readonly TermFact[]): boolean {
   if (term.type === 'string') return canBeText(term, facts, ofSize);
   return !isEmpty(new Domain(term, facts));
@@ -28,7 +33,7 @@ function canBeText(term: Term, facts: readonly TermFact[], ofSize: readonly Term
   return set.isEmpty() !== true;
 }
 
-/** What the schema lets the text be; a field that only the new schema knows has its default. */
+/** The strings that the schema accepts. A field that only the new schema has can only have its default. */
 function textsOf({ place }: Term): StringSet {
   if (place === undefined) return StringSet.all;
   const { before, after } = place;
@@ -39,7 +44,10 @@ function textsOf({ place }: Term): StringSet {
   return stringsOf(values === undefined || isOf(values, 'string') ? before : (rest as CrdSchema));
 }
 
-/** The API server compares numbers with values of an enum loosely; where all are of the type there is no doubt. */
+/**
+ * The API server compares numbers loosely with enum values. The result is certain only if all values have the same
+ * type.
+ */
 const isOf = (values: readonly unknown[], type: 'string' | 'integer'): boolean =>
   values.every((each) => (type === 'string' ? typeof each === 'string' : Number.isSafeInteger(each)));
 
@@ -53,7 +61,7 @@ function lengthsOf(size: Domain): StringSet {
   return StringSet.lengths(typeof low === 'number' ? low : 0, typeof high === 'number' ? high : undefined);
 }
 
-/** The values between two bounds, or a list of them. */
+/** The values between two bounds, or a list of values. */
 class Domain {
   low: Bound | undefined;
   high: Bound | undefined;
@@ -103,7 +111,7 @@ class Domain {
     return [this.low, this.high].every((bound) => bound === undefined || meets(value, bound));
   }
 
-  /** A bound that is excluded moves on to the next whole number. */
+  /** An excluded bound moves to the next integer. */
   #shrink(): void {
     for (let turn = 0; turn <= this.#excluded.length; turn++) {
       const [low, high] = [this.low?.value, this.high?.value];
@@ -129,7 +137,7 @@ function meets(value: Value, { order, value: bound }: Bound): boolean {
   return order === '<' ? sign < 0 : order === '<=' ? sign <= 0 : order === '>' ? sign > 0 : sign >= 0;
 }
 
-/** `> 4` as `>= 5`, `< 4.5` as `<= 4`: for whole numbers only. */
+/** For integers, turns `> 4` into `>= 5` and `< 4.5` into `<= 4`. */
 function wholeBound(order: Order, value: Value): Bound {
   const number = typeof value === 'number' ? value : undefined;
   if (number === undefined || Math.abs(number) >= Number.MAX_SAFE_INTEGER) return { order, value };
@@ -158,7 +166,7 @@ function sizeBounds(schema: CrdSchema | undefined): readonly Bound[] {
   return [];
 }
 
-/** Past this a number of JSON is not exact. */
+/** Larger numbers are not exact in JSON. */
 const bound = (order: Order, value: number | undefined): readonly Bound[] =>
   value === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER ? [] : [{ order, value }];
 

@@ -1,4 +1,6 @@
-/** A value that was accepted and that a new rule refuses: looked for among values around what the rules compare with. */
+/**
+ * Searches for a value that was accepted and that a new rule refuses, among values around the literals of the rules.
+ */
 import { applyDefaults, prune, type Validator, validator, without } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { candidates, type Draw } from './candidates.ts';
@@ -12,7 +14,10 @@ export interface ObjectType {
   readonly kind: string;
 }
 
-/** One search, which can be left and gone on with: a value is often found at once, and what is not may be proved not to exist. */
+/**
+ * A search that can be paused: a counterexample is often found at once, and otherwise a proof may show that there is
+ * none.
+ */
 export class WitnessSearch {
   readonly #rule: CompiledRule;
   readonly #premises: readonly CompiledRule[];
@@ -25,7 +30,7 @@ export class WitnessSearch {
   readonly #seen = new Set<string>();
   #validators: { readonly before: Validator; readonly after: Validator } | undefined;
 
-  /** `premises`: those of the old rules that say something about one value. */
+  /** `premises` are the old rules that are not transition rules. */
   constructor(
     rule: CompiledRule,
     premises: readonly CompiledRule[],
@@ -42,7 +47,7 @@ export class WitnessSearch {
     this.#draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
   }
 
-  /** Among the next so many values; without a number, among all there are to try. */
+  /** Tries the next `tries` values; by default all of them. */
   look(tries = Number.POSITIVE_INFINITY): { readonly value: unknown } | undefined {
     for (let turn = 0; turn < tries; turn++) {
       const { value: choose } = this.#choices.next();
@@ -58,7 +63,7 @@ export class WitnessSearch {
     return undefined;
   }
 
-  /** The rules are asked first: of a large schema, they read little. */
+  /** The rules are evaluated first, because they read little of a large schema. */
   #shows(value: unknown): boolean {
     const now = applyDefaults(prune(value, this.#schema, { resource: this.#resource }).value, this.#schema);
     if (this.#rule.holds(now)) return false;
@@ -73,13 +78,13 @@ export class WitnessSearch {
     const others = this.#old.rules.filter((rule) => !this.#premises.some((each) => each.rule === rule));
     return {
       before: validator({ ...this.#old.schema, 'x-kubernetes-validations': others }, { resource }),
-      // What the new schema or another new rule refuses, this rule is not to blame for.
+      // If the new schema or another new rule refuses the value, it says nothing about this rule.
       after: validator(without(this.#schema, 'x-kubernetes-validations'), { resource }),
     };
   }
 }
 
-/** A whole resource has a type and a name. */
+/** Adds the type and the name of a whole resource. */
 function named(value: unknown, { apiVersion, kind }: ObjectType): unknown {
   const { metadata, ...rest } = value as Readonly<Record<string, unknown>>;
   const known = typeof metadata === 'object' ? metadata : {};

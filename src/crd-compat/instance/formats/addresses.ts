@@ -1,7 +1,7 @@
-/** IP addresses, prefixes and hardware addresses, as leniently as the API server reads them. */
+/** IP addresses, CIDR prefixes and MAC addresses, parsed as leniently as the API server does. */
 import { parseAddress } from '../../../cel/internal.ts';
 
-/** Numbers may have leading zeros, as they could when Kubernetes was young; an IPv4 address inside an IPv6 one counts. */
+/** Numbers may have leading zeros, as in early versions of Kubernetes. An IPv4-mapped IPv6 address counts as IPv4. */
 export const isIpv4 = (text: string): boolean =>
   text.includes('.') &&
   (text.indexOf(':') < 0 || text.indexOf('.') < text.indexOf(':') ? isQuad(text) : isGroups(text));
@@ -26,7 +26,7 @@ const isQuad = (text: string): boolean => {
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
 };
 
-/** An IPv6 address whose groups may have leading zeros, perhaps with an IPv4 address at its end. */
+/** An IPv6 address, whose groups may have leading zeros and which may end with an IPv4 address. */
 function isGroups(text: string): boolean {
   const halves = text.split('::');
   if (halves.length > 2) return false;
@@ -42,13 +42,16 @@ function isGroups(text: string): boolean {
       size += 1;
     }
   }
-  // The two colons stand for at least one group.
+  // The double colon stands for at least one group.
   return halves.length === 2 ? size < 8 : size === 8;
 }
 
 const MAC_SIZES: ReadonlySet<number> = new Set([6, 8, 20]);
 
-/** 6, 8 or 20 bytes in hexadecimal: in pairs by colons or dashes, in fours by dots, or without any. */
+/**
+ * 6, 8 or 20 bytes in hexadecimal: in pairs separated by colons or dashes, in groups of four separated by dots, or
+ * without separators.
+ */
 export function isMac(text: string): boolean {
   const separator = text[2] === ':' || text[2] === '-' ? text[2] : text[4] === '.' ? '.' : '';
   const width = separator === '.' ? 4 : 2;

@@ -1,4 +1,4 @@
-/** Numbers that carry a check digit. */
+/** Formats with a check digit: ISBN and credit card numbers. */
 
 export const isIsbn10 = (text: string): boolean => {
   const digits = withoutGaps(text);
@@ -21,7 +21,7 @@ const withoutGaps = (text: string): string => text.replace(/[\t\n\f\r -]+/g, '')
 const CARDS =
   /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11})$/;
 
-/** Whatever is no digit is passed over. */
+/** Characters other than digits are ignored. */
 export function isCreditCard(text: string): boolean {
   const digits = text.replace(/\D+/g, '');
   if (!CARDS.test(digits)) return false;

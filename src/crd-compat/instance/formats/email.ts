@@ -1,4 +1,7 @@
-/** Addresses of RFC 5322 as Go's net/mail reads them: `ann@example.com`, `Ann <ann@example.com>`, `"a b"@[127.0.0.1] (note)`. */
+/**
+ * Email addresses of RFC 5322 as Go's net/mail parses them: `ann@example.com`, `Ann <ann@example.com>`, `"a
+ * b"@[127.0.0.1] (note)`.
+ */
 import { parseAddress } from '../../../cel/internal.ts';
 
 export function isEmail(text: string): boolean {
@@ -38,7 +41,7 @@ class Reader {
     while (isBlank(this.#next)) this.#at++;
   }
 
-  /** How many mailboxes an address stands for; undefined where it is none. */
+  /** The number of mailboxes that an address stands for; undefined if it is invalid. */
   address(groups: boolean): number | undefined {
     this.#skipBlanks();
     if (this.atEnd) return undefined;
@@ -64,7 +67,7 @@ class Reader {
     }
   }
 
-  /** `local@domain`; where it is none, nothing is read. */
+  /** Parses `local@domain`, and consumes nothing if there is none. */
   #mailbox(): boolean {
     const start = this.#at;
     this.#skipBlanks();
@@ -77,7 +80,7 @@ class Reader {
     return false;
   }
 
-  /** One word or more; dots may stand anywhere in them. */
+  /** Parses one or more words, which may contain dots anywhere. */
   #phrase(): boolean {
     let words = 0;
     for (;;) {
@@ -112,7 +115,7 @@ class Reader {
     return undefined;
   }
 
-  /** `[127.0.0.1]` */
+  /** Parses a domain literal such as `[127.0.0.1]`. */
   #literal(): boolean {
     this.#at++;
     const start = this.#at;
@@ -130,7 +133,7 @@ class Reader {
     return true;
   }
 
-  /** The rest of a comment, with the comments in it. */
+  /** Parses the rest of a comment, with nested comments. */
   #comment(): boolean {
     let depth = 1;
     while (!this.atEnd && depth > 0) {

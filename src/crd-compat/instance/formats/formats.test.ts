@@ -1,4 +1,4 @@
-/** The table is the API server's own answers: test/crd-compat/instance.test.ts asks it about the same texts. */
+/** The table contains the answers of a real API server: test/crd-compat/instance.test.ts sends it the same strings. */
 import { expect, test } from 'vitest';
 import { stringFormat } from './index.ts';
 

@@ -1,4 +1,6 @@
-/** The formats of strings that the API server of Kubernetes 1.36 checks, and one example of each. Others it passes over. */
+/**
+ * The string formats that the API server of Kubernetes 1.36 validates, with examples of each. It ignores other formats.
+ */
 import { parseRequestUri, toBytes, UrlProblem } from '../../../cel/internal.ts';
 import { isCidr, isIpv4, isIpv6, isMac } from './addresses.ts';
 import { isCreditCard, isIsbn10, isIsbn13 } from './checksums.ts';
@@ -10,7 +12,7 @@ interface Format {
   readonly examples: readonly string[];
 }
 
-/** The format that a schema's word means, for its type; undefined where the word means nothing there. Dashes do not count. */
+/** Returns the format of a name, ignoring dashes; undefined if the API server does not validate it. */
 export function stringFormat(format: string | undefined): Format | undefined {
   return format === undefined ? undefined : FORMATS.get(format.replaceAll('-', ''));
 }

@@ -1,4 +1,4 @@
-/** Dates, times and durations in the forms that the API server takes. */
+/** Dates, times and durations in the notations that the API server accepts. */
 import { parseAnyDuration } from '../../../cel/internal.ts';
 
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -14,7 +14,7 @@ export function isDate(text: string): boolean {
 
 const CLOCK = /^(\d\d):(\d\d):(\d\d)(?:[^\n]\d+)?(?:z|[+-]\d\d:\d\d)$/;
 
-/** What follows a second `t` is not looked at. */
+/** The text after a second `t` is not validated. */
 export function isDateTime(text: string): boolean {
   const [date = '', time] = text.toLowerCase().split('t');
   if (time === undefined || !isDate(date)) return false;

@@ -1,4 +1,4 @@
-/** One sample by the choices that were made: what is required and wished for, and what was chosen to be there. */
+/** Builds one sample from the choices that were made: the required parts, the wishes, and the chosen optional parts. */
 import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
@@ -12,10 +12,10 @@ import { scalarsFor, textsByRules } from './scalars.ts';
 import { Trail } from './trail.ts';
 import { WishNode } from './wish.ts';
 
-/** There is no value: a leaf that nothing fits. */
+/** The marker for "no value": no candidate fits the schema. */
 export const NONE = Symbol('none');
 
-/** Schemas that require themselves without end have no instance. */
+/** The largest depth: a schema that requires itself recursively has no instance. */
 const MAX_DEPTH = 100;
 
 const NO_WISH = new WishNode();
@@ -30,7 +30,7 @@ export class Builder {
     this.#mentioned = mentioned;
   }
 
-  /** `distinct`: which of several that must differ. */
+  /** `distinct` numbers the samples that must differ from each other. */
   build(schema: CrdSchema, wish: WishNode = NO_WISH, distinct = 0): unknown {
     if (wish.fixed !== undefined) return wish.fixed.value;
     if (this.#at.steps.length > MAX_DEPTH) return NONE;
@@ -76,7 +76,7 @@ export class Builder {
     return copied(all[at % all.length]);
   }
 
-  /** Whether rules are about what is here. */
+  /** Whether rules read the values here. */
   #isRuled(schema: CrdSchema): boolean {
     if (schema['x-kubernetes-validations'] !== undefined) return true;
     const name = this.#at.steps.findLast((step) => typeof step === 'string');
@@ -125,7 +125,7 @@ export class Builder {
     return made;
   }
 
-  /** Entries of a map, as many as there must be or were chosen to be. */
+  /** Adds entries to a map, as many as required or chosen. */
   #fill(schema: CrdSchema, made: object, fewest: number, most: number, add: (name: string) => boolean): void {
     if (typeof schema.additionalProperties !== 'object') return;
     const wanted = Math.max(fewest, Math.min(most, this.#choices.pick(this.#at, 'size', 4)));
@@ -164,7 +164,7 @@ export class Builder {
     return made;
   }
 
-  /** An element that differs from those before it, where the list is a set or a map. */
+  /** Builds an element that differs from the previous ones if the list has type set or map. */
   #element(
     items: CrdSchema,
     keys: readonly string[],
@@ -184,11 +184,14 @@ export class Builder {
     return NONE;
   }
 
-  /** Keys are written, also those with defaults unless they are wished away, and counted through like digits. */
+  /**
+   * Builds an element with explicit keys, counted up like digits. A key with a default is set too, unless a wish
+   * removes it.
+   */
   #keyed(items: CrdSchema, keys: readonly string[], wish: WishNode | undefined, turn: number): unknown {
     const built = this.build(items, wish);
     if (typeof built !== 'object' || built === null) return built;
-    // What was wished for is not ours to write to.
+    // A wished value belongs to the caller and must not be modified.
     const element = { ...built };
     let rest = turn;
     for (const key of keys) {
@@ -215,7 +218,7 @@ export class Builder {
 const DISTINCT_TURNS = 200;
 const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-/** What resources inside resources have, whether their schema says so or not. */
+/** The fields of embedded resources, whether their schema names them or not. */
 const EMBEDDED: Readonly<Record<string, CrdSchema | undefined>> = {
   apiVersion: { type: 'string', enum: ['v1', 'apps/v1'] },
   kind: { type: 'string', enum: ['ConfigMap', 'Deployment'] },
@@ -227,7 +230,7 @@ const fillsIn = (properties: Readonly<Record<string, CrdSchema>>, name: string):
   return preset !== undefined && preset !== null;
 };
 
-/** A key that is left out is what its default says. */
+/** A missing key has the value of its default. */
 const keysOf = (element: unknown, keys: readonly string[], items: CrdSchema): unknown =>
   keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? items.properties?.[key]?.default ?? null);
 
@@ -236,7 +239,10 @@ function setOwn(object: Record<string, unknown>, name: string, value: unknown): 
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Those that a schema takes, each once. The first will mostly do, and finding the others can take automata. */
+/**
+ * The distinct values that a schema accepts, computed lazily. The first one usually suffices, and finding more can
+ * require automata.
+ */
 class Candidates {
   readonly mentioned: Mentioned;
   readonly ruled: boolean;
@@ -254,7 +260,7 @@ class Candidates {
     this.#check = structureCheck(schema);
   }
 
-  /** NONE where there is none. */
+  /** NONE if there is no value. */
   get first(): unknown {
     this.#first ??= { value: this.#findFirst() };
     return this.#first.value;
@@ -291,6 +297,7 @@ class Candidates {
   }
 }
 
+/** A cache: the candidates of an alternative never change. */
 const CANDIDATES = new WeakMap<Alternative, Candidates>();
 
 function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned, ruled: boolean): Candidates {

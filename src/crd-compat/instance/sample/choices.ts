@@ -1,36 +1,36 @@
 /**
- * Where a sample could be made in more than one way, and which way was taken. The next try keeps what was good: only what is in the focus
- * is chosen again, everything else stays as it was, or as plain as can be.
+ * The choices of one sample. The next attempt keeps the good ones: only choices in the focus are made again, all others
+ * stay as they were or as simple as possible.
  */
 import type { Random } from '../../random.ts';
 import { leadsInto, stepInto, type Trail } from './trail.ts';
 
-/** The parts to choose again. */
+/** The parts of a sample to choose again. */
 export interface Focus {
-  /** Whether that is so at a place. */
+  /** Whether a place is in the focus. */
   has(at: Trail): boolean;
-  /** The place that all of it is in; empty for the whole. */
+  /** The path that contains the whole focus; empty for the whole sample. */
   readonly near: string;
 }
 
-/** Nothing: all is as plain as can be, or as it was. */
+/** The empty focus: everything stays as it was, or as simple as possible. */
 export const PLAIN: Focus = { has: () => false, near: '' };
 export const EVERYTHING: Focus = { has: () => true, near: '' };
 
-/** A sample that grows past this is finished as plainly as can be. */
+/** A larger sample is completed as simply as possible. */
 const MAX_NODES = 2000;
 
-/** The ways that were taken, but for the plainest. */
+/** The choices made so far, except the simplest ones. */
 export class Taken {
   readonly ways = new Map<string, number>();
-  /** The fields that need not be there and are, by the object they are in. */
+  /** The chosen optional fields, by the object that contains them. */
   readonly fields = new Map<string, Set<string>>();
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
 
 export class Choices {
-  /** Whether every pick is the plainest. */
+  /** Whether every choice is the simplest one. */
   readonly arePlain: boolean;
   readonly taken = new Taken();
   readonly #kept: Taken | undefined;
@@ -45,7 +45,7 @@ export class Choices {
     this.arePlain = focus === PLAIN && this.#kept === undefined;
   }
 
-  /** One of `count` ways for the question `about` at a place; 0 is the plainest. */
+  /** Chooses one of `count` ways for the question `about` at a place; 0 is the simplest. */
   pick(at: Trail, about: string, count: number): number {
     if (count < 2 || this.arePlain) return 0;
     const focused = this.#focus.has(at);
@@ -57,7 +57,7 @@ export class Choices {
     return taken;
   }
 
-  /** Whether a pick would be the plainest, however many ways there are. */
+  /** Whether the choice would be the simplest, for any number of ways. */
   isPlainest(at: Trail, about: string): boolean {
     if (this.arePlain) return true;
     if (this.#focus.has(at)) return false;
@@ -65,8 +65,8 @@ export class Choices {
   }
 
   /**
-   * Those of the fields of an object that may be there though they need not; undefined where that is any of them. A large object has
-   * hundreds, and most often all but one of them stay away.
+   * The optional fields of an object that may be present; undefined if any of them may be. A large object has hundreds,
+   * and usually all but one stay absent.
    */
   fieldsOf(at: Trail): ReadonlySet<string> | undefined {
     if (this.arePlain) return NOTHING;
@@ -79,7 +79,7 @@ export class Choices {
     return typeof step === 'string' ? new Set([...kept, step].sort()) : kept;
   }
 
-  /** Whether what need not be there is; deeper places are filled less often, so that samples stay small. */
+  /** Whether an optional field is present. Deeper fields are present less often, so that samples stay small. */
   isPresent(object: string, field: string, at: Trail): boolean {
     const ways = at.steps.length <= 4 ? 2 : at.steps.length;
     if (this.pick(at, 'present', ways) !== 1) return false;

@@ -1,17 +1,17 @@
-/** A schema as the alternatives it offers: each without allOf, anyOf and oneOf, which are merged into it. */
+/** Flattens a schema into alternatives without allOf, anyOf and oneOf, which are merged into each. */
 import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
 
 export interface Alternative {
-  /** Without allOf, anyOf, oneOf and not. */
+  /** The schema without allOf, anyOf, oneOf and not. */
   readonly schema: CrdSchema;
-  /** What it must not match. */
+  /** The schemas that a value must not match. */
   readonly not: readonly CrdSchema[];
-  /** More patterns and formats than one that a text must have. */
+  /** Further patterns and formats that a string must match. */
   readonly texts: readonly CrdSchema[];
 }
 
-/** Alternatives multiply; more than these are not looked at. */
+/** Alternatives multiply; further ones are ignored. */
 const MAX_ALTERNATIVES = 32;
 
 export function alternativesOf(schema: CrdSchema): readonly Alternative[] {
@@ -22,6 +22,7 @@ export function alternativesOf(schema: CrdSchema): readonly Alternative[] {
   return found;
 }
 
+/** A cache: the alternatives of a schema never change. */
 const KNOWN = new WeakMap<CrdSchema, readonly Alternative[]>();
 
 function expand(schema: CrdSchema): readonly Alternative[] {
@@ -30,7 +31,7 @@ function expand(schema: CrdSchema): readonly Alternative[] {
   for (const each of allOf) found = combine(found, alternativesOf(each));
   if (anyOf.length > 0) found = combine(found, anyOf.flatMap(alternativesOf));
   if (oneOf.length > 0) {
-    // One of them, and none of the others.
+    // A value must match exactly one of them, so the others are negated.
     const ways = oneOf.flatMap((each) => {
       const others = oneOf.filter((other) => other !== each);
       return alternativesOf(each).map((way) => ({ ...way, not: [...way.not, ...others] }));
@@ -54,7 +55,7 @@ const textsOf = ({ pattern, format }: CrdSchema): readonly CrdSchema[] =>
     ? []
     : [{ ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) }];
 
-/** What both take. Of two patterns or formats the first stays; the other is kept apart. */
+/** The intersection of two schemas. Of two patterns or formats the first is kept here; the second goes to `texts`. */
 function merge(first: CrdSchema, second: CrdSchema): CrdSchema {
   const merged: Record<string, unknown> = { ...second, ...first };
   for (const [keyword, choose] of BOUNDS) {
@@ -91,7 +92,7 @@ const BOUNDS = [
   ['multipleOf', Math.max],
 ] as const;
 
-/** Below, the second is one more thing that must hold: the first says what there is. */
+/** For nested schemas the second one is added as allOf: the first one defines the fields. */
 function both(first: CrdSchema | undefined, second: CrdSchema | undefined): CrdSchema {
   if (first === undefined) return second ?? {};
   return second === undefined ? first : { ...first, allOf: [...(first.allOf ?? []), second] };
@@ -102,7 +103,7 @@ function common(left: readonly unknown[], right: readonly unknown[]): readonly u
   return left.filter((each) => texts.has(canonical(each)));
 }
 
-/** Names whose being there is all that makes the schema match: what must not match it goes without them. */
+/** Names of fields whose presence alone makes a `not` schema match, and which samples must therefore avoid. */
 export function namesToAvoid(not: readonly CrdSchema[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const schema of not) {

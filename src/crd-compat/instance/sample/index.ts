@@ -1,9 +1,10 @@
 /**
- * Values that a schema takes: the smallest, one with a wished value or shape somewhere, or many different ones.
+ * Generates values that a schema accepts: the smallest, one with a wished value or shape at a place, or many different
+ * ones.
  *
- * A first try has what is required and nothing else. If the validator finds faults in it, the faulty values are chosen again, with the
- * values that the rules mention among the candidates, as long as that leads on. The number of tries is bounded, time is not looked at:
- * the same question has the same answer everywhere.
+ * The first attempt contains only what is required. If the validator finds faults in it, the faulty values are chosen
+ * again, with the literals of the rules among the candidates, as long as that makes progress. The number of attempts is
+ * bounded and time plays no role, so the same question has the same answer everywhere.
  */
 import { canonical } from '../../canonical.ts';
 import { Random } from '../../random.ts';
@@ -20,23 +21,26 @@ import { leadsInto } from './trail.ts';
 import { type Wish, WishNode } from './wish.ts';
 
 interface SampleOptions {
-  /** Makes samples whole resources of this type; without it they are values of the schema alone. */
+  /** Makes samples whole resources of this type; by default they are values of the schema alone. */
   readonly resource?: { readonly apiVersion: string; readonly kind: string; readonly name?: string };
-  /** A further condition, of the sample as it is written. */
+  /** A further condition on the sample as it is written. */
   readonly where?: (sample: unknown) => boolean;
-  /** How many tries; 300 unless said otherwise. */
+  /** The number of attempts; the default is 300. */
   readonly tries?: number;
 }
 
 const TRIES = 300;
 
-/** A value that the schema takes, by the API server's own rules after pruning and defaulting; undefined where none was found. */
+/**
+ * `sample` returns a value that the schema accepts after pruning and defaulting, as the API server validates it;
+ * undefined if none was found.
+ */
 export function sample(schema: CrdSchema, wish: Wish | readonly Wish[] = [], options: SampleOptions = {}): unknown {
   const search = new Search(schema, Array.isArray(wish) ? wish : [wish as Wish], options);
   return search.find(new Random(1), PLAIN, options.tries ?? TRIES);
 }
 
-/** Different values that the schema takes, up to `count`; fewer where no more are found. */
+/** `samples` returns up to `count` different values that the schema accepts; fewer if no more are found. */
 export function samples(
   schema: CrdSchema,
   options: SampleOptions & { readonly seed: number; readonly count: number },
@@ -116,7 +120,7 @@ class Search {
     return faults;
   }
 
-  /** One fault at a time, or all of them; now and then everything below the fault. */
+  /** Focuses on one fault or on all of them, and sometimes on everything below the fault. */
   #focusOn(faults: readonly Fault[], random: Random): Focus {
     const fault = faults[random.below(faults.length)] as Fault;
     const wide = random.below(4) === 0;
@@ -134,13 +138,13 @@ class Search {
 }
 
 interface Prepared {
-  /** With what every resource has, where resources are wanted. */
+  /** The schema, with the fields that every resource has if resources are wanted. */
   readonly schema: CrdSchema;
   readonly mentioned: Mentioned;
   readonly validator: Validator;
 }
 
-/** One schema is asked for many samples. */
+/** A cache: the preparation of a schema never changes, and one schema usually needs many samples. */
 const PREPARED = new WeakMap<CrdSchema, Map<string, Prepared>>();
 
 function prepare(schema: CrdSchema, resource: SampleOptions['resource']): Prepared {
@@ -168,7 +172,7 @@ function valueAt(value: unknown, path: readonly Step[]): unknown {
   return at;
 }
 
-/** With what every resource has, whatever its schema says. */
+/** Adds the fields that every resource has, whatever its schema says. */
 function asResource(schema: CrdSchema, resource: NonNullable<SampleOptions['resource']>): CrdSchema {
   const { apiVersion, kind, name } = resource;
   const { metadata } = schema.properties ?? {};

@@ -1,4 +1,4 @@
-/** What the CEL rules of a schema mention: the names they read, and the values they compare with. */
+/** The literals of the CEL rules of a schema: the names they read, and the values they compare with. */
 import { type Expr, walk } from '../../../cel/index.ts';
 import { escapeProperty } from '../../../cel/internal.ts';
 import type { CrdSchema } from '../../schema.ts';
@@ -6,11 +6,11 @@ import { parsedRule } from '../rule-program.ts';
 import { traitsOf } from '../traits.ts';
 
 export interface Mentioned {
-  /** Escaped, as rules write them. */
+  /** The names, escaped as in rules. */
   readonly names: ReadonlySet<string>;
   readonly texts: readonly string[];
   readonly numbers: readonly number[];
-  /** What texts must match, begin or end with, or hold, each as a pattern. */
+  /** Patterns for the strings that rules ask for: by match, prefix, suffix or substring. */
   readonly patterns: readonly string[];
 }
 
@@ -23,6 +23,7 @@ export function mentionedIn(rule: string): Mentioned {
   return found;
 }
 
+/** A cache: the literals depend on the text of the rules only. */
 const KNOWN = new Map<string, Mentioned>();
 
 function read(rule: string): Mentioned {
@@ -79,7 +80,7 @@ function patternOf(text: string, parent: Expr | undefined): string | undefined {
   }
 }
 
-/** All that the rules anywhere in a schema mention; looked for once in each, as many samples are made of one schema. */
+/** `mentionedBy` returns the literals of all rules in a schema, computed once per schema. */
 export function mentionedBy(schema: CrdSchema): Mentioned {
   const found = new Collector();
   const visit = (each: CrdSchema): void => {

@@ -1,4 +1,4 @@
-/** Samples are valid, small, as wished, and the same each time. */
+/** Samples are valid and small, satisfy wishes, and are the same on each run. */
 import { describe, expect, test } from 'vitest';
 import type { CrdSchema } from '../../schema.ts';
 import { applyDefaults } from '../defaults.ts';

@@ -1,11 +1,11 @@
-/** Values to try for a schema of numbers, texts or booleans: those at its bounds, the plainest first. */
+/** Candidate numbers, strings and booleans for a schema: values at its bounds, the simplest first. */
 import { stringsOf } from '../../pattern/index.ts';
 import type { CrdSchema } from '../../schema.ts';
 import { stringFormat } from '../formats/index.ts';
 import type { Alternative } from './flatten.ts';
 import type { Mentioned } from './literals.ts';
 
-/** Not all of them need be valid. Made one by one, as the first is often enough. */
+/** Not all candidates are valid. They are generated lazily, because the first one often suffices. */
 export function* scalarsFor(way: Alternative, mentioned: Mentioned): Generator<unknown> {
   const { default: preset, enum: allowed, nullable } = way.schema;
   if (preset !== undefined && preset !== null) yield preset;
@@ -44,7 +44,7 @@ function* byType(way: Alternative, mentioned: Mentioned): Generator<unknown> {
   }
 }
 
-/** Bounds of what must not match are bounds too: just past them is where it does not. */
+/** The bounds of `not` schemas count too: values just beyond them do not match. */
 function numbersFor({ schema, not }: Alternative, mentioned: Mentioned, whole: boolean): readonly number[] {
   const found: number[] = [1, 0, 2, 10, 100, -1];
   for (const each of [schema, ...not.flatMap(withInner)]) {
@@ -75,7 +75,7 @@ function withInner(schema: CrdSchema): readonly CrdSchema[] {
 const LONGEST = 5000;
 const LONG = `example${'a'.repeat(LONGEST)}`;
 
-/** What people would write comes first: an example of the format, a plain word, then whatever the patterns take. */
+/** Natural values come first: an example of the format, a simple word, then any string that matches the patterns. */
 function* textsFor(way: Alternative, mentioned: Mentioned): Generator<string> {
   const { schema, not, texts } = way;
   const { minLength = 0, maxLength = LONGEST, pattern } = schema;
@@ -100,7 +100,7 @@ function* textsFor(way: Alternative, mentioned: Mentioned): Generator<string> {
   }
 }
 
-/** Schemas with the constraints that rules place on strings: each alone, in pairs, and all together. */
+/** Strings that satisfy the constraints of the rules: each alone, in pairs, and all together. */
 export function textsByRules(way: Alternative, { patterns }: Mentioned): readonly string[] {
   const asked = patterns.slice(0, MOST_PATTERNS);
   const pairs = asked.flatMap((first, index) => asked.slice(index + 1).map((second) => [first, second]));

@@ -1,9 +1,12 @@
-/** Where in a sample one is, with the text of the way there: it is asked for often, and mostly only its end has changed. */
+/**
+ * The current place in a sample, with the text of its path. The text is read often, and usually only its last step has
+ * changed.
+ */
 import { pathText, type Step } from '../fault.ts';
 
 export class Trail {
   readonly steps: Step[] = [];
-  /** Of the way to each of the steps, as far as they were asked for. */
+  /** The texts of the prefixes of the path, as far as they were needed. */
   readonly #texts: string[] = [];
 
   enter(step: Step): void {
@@ -25,7 +28,7 @@ export class Trail {
   }
 }
 
-/** The step after a place on the way to another that is further on. */
+/** The next step from a path towards a place below it. */
 export function stepInto(way: string, place: string): Step | undefined {
   const [, name, quoted, index] = STEP.exec(way.slice(place.length)) ?? [];
   if (quoted !== undefined) return JSON.parse(quoted) as string;
@@ -34,6 +37,6 @@ export function stepInto(way: string, place: string): Step | undefined {
 
 const STEP = /^(?:\.([^.[]+)|\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\])/;
 
-/** Whether a way leads to a place or into it. */
+/** Whether a path leads to a place or below it. */
 export const leadsInto = (way: string, place: string): boolean =>
   way.startsWith(place) && (way.length === place.length || place === '' || '.['.includes(way.charAt(place.length)));

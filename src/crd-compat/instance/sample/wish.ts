@@ -1,19 +1,22 @@
-/** What a sample must have. */
+/** Wishes: what a sample must contain. */
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
 
-/** The way to a place: names of properties or keys of maps, and positions in lists. */
+/** The path to a place: names of properties or keys of maps, and positions in lists. */
 type WishPath = readonly Step[];
 
 export type Wish =
-  /** Exactly this value, whether the schema knows the place or not. */
+  /** Exactly this value, whether the schema has the place or not. */
   | { readonly path: WishPath; readonly value: unknown }
-  /** Nothing there, though what is around it is. */
+  /** No value, although the surrounding object is present. */
   | { readonly path: WishPath; readonly absent: true }
-  /** A value that the schema takes and that this one takes as well: `{}` for any, `{ not: other }` for one that another does not take. */
+  /**
+   * A value that both the schema at the place and this schema accept: `{}` for any, `{ not: other }` for one that
+   * another schema refuses.
+   */
   | { readonly path: WishPath; readonly matching: CrdSchema };
 
-/** Wishes by the place they are for. */
+/** Wishes by place. */
 export class WishNode {
   fixed: { readonly value: unknown } | undefined;
   absent = false;
@@ -36,7 +39,7 @@ export class WishNode {
     return root;
   }
 
-  /** Whether something has to be there. */
+  /** Whether a value must be present. */
   get present(): boolean {
     if (this.absent) return false;
     return this.fixed !== undefined || this.matching.length > 0 || [...this.below.values()].some(needsParent);
@@ -51,5 +54,5 @@ export class WishNode {
   }
 }
 
-/** A place that is to be empty still needs what it is empty in. */
+/** Even a place that must be absent needs the object around it. */
 const needsParent = (node: WishNode): boolean => node.absent || node.present;

@@ -249,7 +249,7 @@ function defaultChanged(): SchemaExpectation {
     stored: ['safe', 'risky', 'breaking'],
     manifests: 'breaking',
     reason:
-      'the same manifest means something else. Stored objects keep the old default, which was written when they were created; ones from before there was a default change on read',
+      'the same manifest has another meaning. Stored objects keep the old default, which was written when they were created; ones from before there was a default change on read',
     values: [noted({}), noted({ size: 7 })],
   };
 }
