@@ -7,7 +7,7 @@ import { inventoryMetrics } from './inventory.ts';
 const valuesOf = async (registry: Registry) =>
   Object.fromEntries((await registry.getMetricsAsJSON()).map(({ name, values }) => [name, values[0]?.value]));
 
-test('what is there is counted by who leads, once there is something to see', async () => {
+test('only the leader counts objects, once its caches are started', async () => {
   const registry = new Registry();
   const state = { leading: true, started: false };
   const manager = {

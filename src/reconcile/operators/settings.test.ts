@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultRolloutSettings, levelsFor, readRolloutSettings } from './settings.ts';
 
 describe('settings of rollouts', () => {
-  test('what a file leaves out is as by default', () => {
+  test('missing fields have their defaults', () => {
     expect(readRolloutSettings('')).toEqual(defaultRolloutSettings);
     expect(readRolloutSettings('maxConcurrent: 3')).toEqual({ ...defaultRolloutSettings, maxConcurrent: 3 });
   });
@@ -29,22 +29,22 @@ notify: {Staging: [owners@example.com]}
   test.each([
     { reason: 'no YAML', text: 'a: [', names: 'is not valid YAML' },
     { reason: 'no mapping', text: '- a', names: 'the file is not a mapping' },
-    { reason: 'a field that nobody knows', text: 'approvers: {}', names: 'has the unknown field approvers' },
+    { reason: 'an unknown field', text: 'approvers: {}', names: 'has the unknown field approvers' },
     {
-      reason: 'an environment that nobody knows',
+      reason: 'an unknown environment',
       text: 'approvals: {Test: []}',
       names: 'approvals has the unknown field Test',
     },
-    { reason: 'a role that nobody knows', text: 'approvals: {Dev: [{role: Boss}]}', names: 'approvals.Dev[0].role' },
+    { reason: 'an unknown role', text: 'approvals: {Dev: [{role: Boss}]}', names: 'approvals.Dev[0].role' },
     {
-      reason: 'nobody has to agree',
+      reason: 'zero approvals',
       text: 'approvals: {Dev: [{role: Admin, approvals: 0}]}',
       names: 'approvals.Dev[0]',
     },
     { reason: 'no number', text: 'maxConcurrent: many', names: 'maxConcurrent must be a number from 1' },
     { reason: 'no environments', text: 'versionUpgrade: {environments: [Prod]}', names: 'versionUpgrade.environments' },
     { reason: 'no address', text: 'notify: {Dev: [nobody]}', names: 'notify.Dev' },
-  ])('$reason: the field is named', ({ text, names }) => {
+  ])('names the field: $reason', ({ text, names }) => {
     expect(() => readRolloutSettings(text)).toThrow(names);
   });
 });

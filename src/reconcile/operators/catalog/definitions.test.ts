@@ -7,13 +7,13 @@ const definition = (maximum: number, name = 'shop') =>
   definitionOf({ name, version: '1.0.0', maximum }) as UnknownObject;
 
 test.each([
-  { reason: 'nothing was there', before: [], after: [definition(20)], expected: 'safe' },
-  { reason: 'it is the same', before: [definition(20)], after: [definition(20)], expected: 'safe' },
-  { reason: 'it takes more', before: [definition(20)], after: [definition(30)], expected: 'safe' },
-  { reason: 'it takes less', before: [definition(20)], after: [definition(10)], expected: 'breaking' },
-  { reason: 'one is no longer brought, and stays', before: [definition(20)], after: [], expected: 'risky' },
+  { reason: 'a new CRD', before: [], after: [definition(20)], expected: 'safe' },
+  { reason: 'unchanged', before: [definition(20)], after: [definition(20)], expected: 'safe' },
+  { reason: 'accepts more values', before: [definition(20)], after: [definition(30)], expected: 'safe' },
+  { reason: 'accepts fewer values', before: [definition(20)], after: [definition(10)], expected: 'breaking' },
+  { reason: 'a CRD is no longer in the chart', before: [definition(20)], after: [], expected: 'risky' },
   {
-    reason: 'the worst counts',
+    reason: 'the worst verdict wins',
     before: [definition(20), definition(20, 'cart')],
     after: [definition(30), definition(10, 'cart')],
     expected: 'breaking',
@@ -27,7 +27,7 @@ test.each([
   expect(validated).toBe(before.length);
 });
 
-test('each is described by its name, digest and versions; what the API server would fill in makes no difference', () => {
+test('describes each CRD by name, digest and versions, ignoring API server defaults', () => {
   const { described } = describeDefinitions([definition(20), definition(20, 'cart')]);
   expect(described).toEqual([
     { name: 'widgets.cart.example.com', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), versions: ['v1'] },
@@ -37,7 +37,7 @@ test('each is described by its name, digest and versions; what the API server wo
   expect(describeDefinitions([stored]).described[0]?.digest).toBe(described[1]?.digest);
 });
 
-test('one that cannot be read is why', () => {
+test('reports an unreadable CRD', () => {
   const odd = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'odd' } };
   expect(describeDefinitions([odd])).toEqual({
     described: [],

@@ -24,40 +24,40 @@ const states = (operator: Operator, ...versions: string[]) =>
     ({ version, state, checkedAt }) => `${version} ${state} ${checkedAt ?? '-'}`,
   );
 
-describe('which there are', () => {
+describe('versionsOf', () => {
   test.each([
     {
-      reason: 'all that are listed, the newest first',
+      reason: 'all listed versions, the newest first',
       operator: operatorWith({}),
       versions: ['1.2.0', 'v1.10.0', 'latest'],
       expected: ['v1.10.0 Listed -', '1.2.0 Listed -'],
     },
     {
-      reason: 'what was found out before is kept',
+      reason: 'keeps previous results',
       operator: operatorWith({}, { versions: [known('1.0.0')] }),
       versions: ['1.0.0', '1.1.0'],
       expected: ['1.1.0 Listed -', '1.0.0 Available then'],
     },
     {
-      reason: 'another chart under the same version is looked at anew',
+      reason: 'inspects a changed chart of the same version again',
       operator: operatorWith({}, { versions: [known('1.0.0', { digest: 'sha256:other' })] }),
       versions: ['1.0.0'],
       expected: ['1.0.0 Listed -'],
     },
     {
-      reason: 'another spec may mean another repository',
+      reason: 'a changed spec may refer to another repository',
       operator: operatorWith({}, { observedGeneration: 1, versions: [known('1.0.0')] }),
       versions: ['1.0.0'],
       expected: ['1.0.0 Available -'],
     },
     {
-      reason: 'only those that are named, also where the v differs or the chart has another version',
+      reason: 'only versions in spec.versions, with or without v, or with their own chart version',
       operator: operatorWith({ versions: [{ version: 'v1.0.0' }, { version: '3.0.0', chartVersion: '0.1.0' }] }),
       versions: ['1.0.0', '0.1.0', '9.0.0'],
       expected: ['3.0.0 Listed -', 'v1.0.0 Listed -'],
     },
     {
-      reason: 'one that is named and not there; one that is there again',
+      reason: 'a missing version, and one that is available again',
       operator: operatorWith(
         { versions: [{ version: '1.0.0' }, { version: '2.0.0' }] },
         { versions: [known('2.0.0', { state: 'Missing' })] },
@@ -67,14 +67,14 @@ describe('which there are', () => {
     },
   ])('$reason', ({ operator, versions, expected }) => expect(states(operator, ...versions)).toEqual(expected));
 
-  test('no more than are told of, and those are the newest', () => {
+  test('keeps only the newest versions up to the maximum', () => {
     const many = Array.from({ length: 300 }, (_, index) => `1.${index}.0`);
     const found = states(operatorWith({}), ...many);
     expect([found.length, found[0], found.at(-1)]).toEqual([256, '1.299.0 Listed -', '1.44.0 Listed -']);
   });
 });
 
-describe('which are looked at', () => {
+describe('versionsToInspect', () => {
   const now = Date.parse('2026-01-01T01:00:00Z');
   const attention = { now, named: ['1.0.0'], newest: 1, recheckMilliseconds: 60_000 };
   const due = (spec: object, versions: readonly KnownVersion[]) =>
@@ -83,19 +83,19 @@ describe('which are looked at', () => {
 
   test.each([
     {
-      reason: 'the newest, and first what somebody is about to roll out',
+      reason: 'versions in use first, then the newest',
       spec: {},
       versions: [unseen('3.0.0'), unseen('2.0.0'), unseen('v1.0.0')],
       expected: ['v1.0.0', '3.0.0'],
     },
     {
-      reason: 'all that spec.versions names',
+      reason: 'all versions in spec.versions',
       spec: { versions: [] },
       versions: [unseen('3.0.0'), unseen('2.0.0')],
       expected: ['3.0.0', '2.0.0'],
     },
     {
-      reason: 'what is known to be good stays known, what was not is tried again after a while',
+      reason: 'keeps usable versions and rechecks unusable ones after the interval',
       spec: { versions: [] },
       versions: [
         known('4.0.0', { checkedAt: '2026-01-01T00:00:00Z' }),

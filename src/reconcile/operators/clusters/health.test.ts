@@ -17,7 +17,7 @@ const opened = { keyId: 'key', digest: 'sha256:1' };
 const failure = (code: FleetErrorCode) => new FleetError(code, 'because');
 const well = { kubernetesVersion: 'v1.36.3', milliseconds: 12, ready: true };
 
-describe('what a look at a Cluster comes to', () => {
+describe('clusterHealth', () => {
   test.each<{
     reason: string;
     look: ProbeResult;
@@ -29,7 +29,7 @@ describe('what a look at a Cluster comes to', () => {
     failures: number;
   }>([
     {
-      reason: 'all is well',
+      reason: 'healthy',
       look: { ...opened, reached: well },
       ready: 'True ResourceReady',
       readable: 'True Decrypted',
@@ -39,7 +39,7 @@ describe('what a look at a Cluster comes to', () => {
       failures: 0,
     },
     {
-      reason: 'it answers that it is not ready',
+      reason: 'the API server is not ready',
       look: { ...opened, reached: { ...well, ready: false } },
       ready: 'False NotReady',
       readable: 'True Decrypted',
@@ -49,7 +49,7 @@ describe('what a look at a Cluster comes to', () => {
       failures: 3,
     },
     {
-      reason: 'it does not answer',
+      reason: 'unreachable',
       look: { ...opened, reached: failure('cluster/unreachable') },
       ready: 'False Unreachable',
       readable: 'True Decrypted',
@@ -59,7 +59,7 @@ describe('what a look at a Cluster comes to', () => {
       failures: 3,
     },
     {
-      reason: 'it lets nobody in',
+      reason: 'the credentials are rejected',
       look: { ...opened, reached: failure('cluster/forbidden') },
       ready: 'False Forbidden',
       readable: 'True Decrypted',
@@ -69,7 +69,7 @@ describe('what a look at a Cluster comes to', () => {
       failures: 3,
     },
     {
-      reason: 'its Secret was changed',
+      reason: 'the Secret was tampered with',
       look: { credentials: failure('cluster/tampered') },
       ready: 'False Tampered',
       readable: 'False Tampered',
@@ -79,7 +79,7 @@ describe('what a look at a Cluster comes to', () => {
       failures: 3,
     },
     {
-      reason: 'there is no key for it',
+      reason: 'the sealing key is missing',
       look: { credentials: failure('cluster/key-missing') },
       ready: 'False KeyNotFound',
       readable: 'False KeyNotFound',
@@ -90,13 +90,15 @@ describe('what a look at a Cluster comes to', () => {
     },
   ])('$reason', ({ look, ready, readable, reachable, health, phase, failures }) => {
     const answer = clusterHealth(cluster(known), look, now);
-    const told = Object.fromEntries(answer.conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
-    expect(told).toEqual({ Ready: ready, CredentialsReadable: readable, Reachable: reachable });
+    const reasons = Object.fromEntries(
+      answer.conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]),
+    );
+    expect(reasons).toEqual({ Ready: ready, CredentialsReadable: readable, Reachable: reachable });
     expect(answer.conditions.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
     expect(answer.fields).toMatchObject({ health, phase, failures, lastCheckedTime: '2026-01-01T12:00:00.000Z' });
   });
 
-  test('what was known of one that does not answer is still the best that is known', () => {
+  test('keeps the last known fields of an unreachable cluster', () => {
     const { fields } = clusterHealth(cluster(known), { ...opened, reached: failure('cluster/unreachable') }, now);
     expect(fields).toMatchObject({
       kubernetesVersion: 'v1.35.0',
@@ -106,12 +108,12 @@ describe('what a look at a Cluster comes to', () => {
     });
   });
 
-  test('of one that does not open, what it was last sealed with', () => {
+  test('keeps the last key id if the kubeconfig cannot be decrypted', () => {
     const { fields } = clusterHealth(cluster(known), { credentials: failure('cluster/tampered') }, now);
     expect(fields).toMatchObject({ sealedWith: 'old', credentialsDigest: 'sha256:0' });
   });
 
-  test('the first failure is counted', () => {
+  test('counts the first failure', () => {
     const { fields } = clusterHealth(cluster(), { credentials: failure('cluster/credentials-missing') }, now);
     expect(fields).toMatchObject({ failures: 1 });
   });

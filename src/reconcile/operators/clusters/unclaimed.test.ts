@@ -19,28 +19,33 @@ const cluster = (name: string, secretName?: string) =>
 
 test.each([
   {
-    reason: 'a Cluster has it by its name',
+    reason: 'referenced by the default name',
     secrets: [secret('cluster-a', 90)],
     clusters: [cluster('a')],
     left: ['cluster-a'],
   },
-  { reason: 'a Cluster names it', secrets: [secret('any', 90)], clusters: [cluster('a', 'any')], left: ['any'] },
-  { reason: 'its Cluster may still come', secrets: [secret('cluster-a', 59)], clusters: [], left: ['cluster-a'] },
-  { reason: 'no Cluster came', secrets: [secret('cluster-a', 61)], clusters: [], left: [] },
   {
-    reason: 'it was replaced',
+    reason: 'referenced by spec.credentials',
+    secrets: [secret('any', 90)],
+    clusters: [cluster('a', 'any')],
+    left: ['any'],
+  },
+  { reason: 'younger than the limit', secrets: [secret('cluster-a', 59)], clusters: [], left: ['cluster-a'] },
+  { reason: 'older than the limit', secrets: [secret('cluster-a', 61)], clusters: [], left: [] },
+  {
+    reason: 'replaced by another Secret',
     secrets: [secret('old', 90), secret('new', 90)],
     clusters: [cluster('a', 'new')],
     left: ['new'],
   },
   {
-    reason: 'a Cluster has come that the cache does not know yet',
+    reason: 'referenced by a Cluster that is not in the cache yet',
     secrets: [secret('cluster-a', 90)],
     clusters: [cluster('a')],
     cached: [],
     left: ['cluster-a'],
   },
-])('$reason: $left stay', async ({ secrets, clusters, cached, left }) => {
+])('$reason: keeps $left', async ({ secrets, clusters, cached, left }) => {
   const memory = memoryCluster([coreSecrets, clusterKind.resource]);
   for (const each of secrets) memory.put(coreSecrets, each as never);
   for (const each of clusters) memory.put(clusterKind.resource, each as never);

@@ -1,4 +1,4 @@
-/** What is known of an installation after a look, and what follows from it for Operators and deployments. */
+/** Tests of the status of an installation after a check, and its effects on Operators and rollouts. */
 import { describe, expect, it } from 'vitest';
 import type { OperatorDeployment, OperatorInstallation } from '../../../api/index.ts';
 import { countOf } from './counts.ts';
@@ -32,10 +32,10 @@ const good: CheckResult = {
   controllerPods: 2,
   pods: { state: 'Healthy', milliseconds: 3 },
 };
-const bad: CheckResult = { state: 'Unhealthy', message: 'it crashes' };
-const open: CheckResult = { state: 'Unknown', message: 'no answer' };
+const bad: CheckResult = { state: 'Unhealthy', message: 'Pods crash' };
+const open: CheckResult = { state: 'Unknown', message: 'no response' };
 
-describe('an installation', () => {
+describe('installationStatus', () => {
   const rows: {
     reason: string;
     before?: object;
@@ -45,51 +45,51 @@ describe('an installation', () => {
     event?: string;
   }[] = [
     {
-      reason: 'was never looked at, and is well: that is no event',
+      reason: 'the first check is healthy: no event',
       seen: good,
       fields: { health: 'Healthy', phase: 'ready', failuresInRow: 0, since: '2026-01-02T00:00:00Z', controllerPods: 2 },
     },
     {
-      reason: 'was never looked at, and is not well',
+      reason: 'the first check is unhealthy',
       seen: bad,
       fields: { health: 'Unhealthy', phase: 'failed', failuresInRow: 1 },
       event: 'OperatorUnhealthy',
     },
     {
-      reason: 'still is not well',
+      reason: 'still unhealthy',
       before: { health: 'Unhealthy', failuresInRow: 1, since: earlier },
       seen: bad,
       fields: { failuresInRow: 2, since: earlier },
     },
     {
-      reason: 'has failed as often as matters: more would be a write every round',
+      reason: 'stops counting at the threshold to avoid a write in every round',
       before: { health: 'Unhealthy', failuresInRow: 3, since: earlier },
       seen: bad,
       fields: { failuresInRow: 3 },
     },
     {
-      reason: 'is well again',
+      reason: 'healthy again',
       before: { health: 'Unhealthy', failuresInRow: 3, since: earlier },
       seen: good,
       fields: { health: 'Healthy', failuresInRow: 0, since: '2026-01-02T00:00:00Z' },
       event: 'OperatorHealthy',
     },
     {
-      reason: 'cannot be asked: that is neither a failure nor the end of those before',
+      reason: 'unknown neither counts as a failure nor resets the count',
       before: { health: 'Unhealthy', failuresInRow: 2, since: earlier },
       seen: open,
       fields: { health: 'Unknown', phase: 'unknown', failuresInRow: 2 },
       event: 'OperatorHealthUnknown',
     },
     {
-      reason: 'cannot be asked, and keeps what was last seen of its parts',
+      reason: 'unknown keeps the last results of the parts',
       before: { health: 'Healthy', pods: { state: 'Healthy' }, controllerPods: 2 },
       seen: open,
       fields: { pods: { state: 'Healthy' }, controllerPods: 2 },
       event: 'OperatorHealthUnknown',
     },
     {
-      reason: 'is another version since: what was known is not of this one',
+      reason: 'another version starts without the old results',
       before: { health: 'Unhealthy', failuresInRow: 2, since: earlier, controllerPods: 9 },
       generation: 2,
       seen: bad,
@@ -105,7 +105,7 @@ describe('an installation', () => {
     });
   }
 
-  it('says nothing that changes with every look, such as how long it took', () => {
+  it('contains nothing that changes with every check, such as its duration', () => {
     const [one, other] = [3, 4].map((milliseconds) =>
       installationStatus(
         installation({ health: 'Healthy', since: earlier }),
@@ -120,7 +120,7 @@ describe('an installation', () => {
   });
 });
 
-describe('a deployment', () => {
+describe('degradedBy', () => {
   const on = (name: string, state = 'Healthy') => ({ name, state, snapshot: 'new' });
   const deployment = (status: object, spec: object = {}): OperatorDeployment =>
     ({
@@ -140,80 +140,80 @@ describe('a deployment', () => {
     because?: string;
   }[] = [
     {
-      reason: 'is degraded where one of its installations fails',
+      reason: 'degraded if one installation fails',
       object: deployment({}),
       of: [failing],
       status: 'True',
     },
     {
-      reason: 'is not, before there are enough failures',
+      reason: 'not degraded below the threshold',
       object: deployment({}),
       of: [installation({ health: 'Unhealthy', failuresInRow: 2 })],
     },
     {
-      reason: 'is not, where the failures are of another version',
+      reason: 'not degraded by failures of another version',
       object: deployment({}),
       of: [installation({ health: 'Unhealthy', failuresInRow: 3 }, { generation: 2 })],
     },
     {
-      reason: 'is not, while it is under way: whoever rolls out looks itself',
+      reason: 'not degraded while in progress: the rollout checks health itself',
       object: deployment({ phase: 'Validating' }),
       of: [failing],
     },
     {
-      reason: 'is not, once what was there before is not kept any more',
+      reason: 'not degraded after the rollback window',
       object: deployment({ finishedAt: '2025-12-31T00:00:00Z' }),
       of: [failing],
     },
     {
-      reason: 'is, as long as it keeps the other side of a blue-green deployment',
+      reason: 'degraded while the other blue-green side is kept',
       object: deployment({ finishedAt: '2025-12-31T00:00:00Z' }, { blueGreenConfig: { retentionPeriod: 'P7D' } }),
       of: [failing],
       status: 'True',
     },
     {
-      reason: 'is well again',
+      reason: 'healthy again',
       object: deployment(wasDegraded),
       of: [installation({ health: 'Healthy' })],
       status: 'False',
     },
     {
-      reason: 'is not, where another rollout was taken back to it: one rollback does not set off the next',
+      reason: 'not degraded if the version was restored by another rollback',
       object: deployment({}),
       of: [failingWith({ restoredBy: 'newer' })],
     },
     {
-      reason: 'is not any more, where that happened meanwhile',
+      reason: 'no longer degraded after such a rollback',
       object: deployment(wasDegraded),
       of: [failingWith({ restoredBy: 'newer' })],
       status: 'False',
     },
     {
-      reason: 'is not, where what fails is what an older one of its name has put there',
+      reason: 'not degraded by the installation of an older rollout with the same name',
       object: deployment({}),
       of: [failingWith({ snapshot: 'old' }), failingWith({ cluster: 'elsewhere' })],
     },
     {
-      reason: 'is, and no more have failed than may',
+      reason: 'degraded within maxFailures',
       object: deployment({}, { maxFailures: 1 }),
       of: [failing],
       status: 'True',
       because: 'WithinMaxFailures',
     },
     {
-      reason: 'is, and with those that have failed under way there are too many',
+      reason: 'degraded beyond maxFailures, including failures during the rollout',
       object: deployment({ clusters: [on('near'), on('far', 'RolledBack')] }, { maxFailures: 1 }),
       of: [failing],
       status: 'True',
       because: 'Unhealthy',
     },
     {
-      reason: 'is, where one that it was completed without is not well once it is back',
+      reason: 'degraded by a cluster that was set aside and is reachable again',
       object: deployment({ clusters: [on('near', 'Validating'), on('far')] }),
       of: [failing],
       status: 'True',
     },
-    { reason: 'is well: nothing has to be said', object: deployment({}), of: [installation({ health: 'Healthy' })] },
+    { reason: 'healthy: no condition', object: deployment({}), of: [installation({ health: 'Healthy' })] },
   ];
   for (const { reason, object, of, status, because } of rows) {
     it(reason, () => {
@@ -224,27 +224,27 @@ describe('a deployment', () => {
   }
 });
 
-describe('an Operator', () => {
+describe('Operator counts', () => {
   const on = (cluster: string, health?: string) =>
     installation(health === undefined ? undefined : { health }, { cluster });
   const rows: { reason: string; of: OperatorInstallation[]; healthy: number; status: string; says: RegExp }[] = [
-    { reason: 'is nowhere', of: [], healthy: 0, status: 'Unknown', says: /not installed/ },
+    { reason: 'not installed', of: [], healthy: 0, status: 'Unknown', says: /not installed/ },
     {
-      reason: 'is well everywhere',
+      reason: 'healthy everywhere',
       of: [on('a', 'Healthy'), on('b', 'Healthy')],
       healthy: 2,
       status: 'True',
       says: /2 of 2/,
     },
     {
-      reason: 'is not known everywhere',
+      reason: 'unknown somewhere',
       of: [on('a', 'Healthy'), on('b')],
       healthy: 1,
       status: 'Unknown',
       says: /1 of 2/,
     },
     {
-      reason: 'is not well somewhere',
+      reason: 'unhealthy somewhere',
       of: [on('a', 'Healthy'), on('c', 'Unhealthy'), on('b', 'Unhealthy')],
       healthy: 1,
       status: 'False',

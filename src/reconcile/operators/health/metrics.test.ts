@@ -1,4 +1,4 @@
-/** What is measured of health, and the profiles that rounds keep of snapshots. */
+/** Tests of the health metrics and the cache of health profiles. */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { FleetError, type Snapshot } from '../../../fleet/index.ts';
@@ -6,7 +6,7 @@ import { healthMetrics } from './metrics.ts';
 import { SnapshotProfiles } from './profiles.ts';
 
 describe('metrics', () => {
-  it('tell operators that are well everywhere from those that are not, and forget those that are gone', async () => {
+  it('separate healthy from unhealthy operators and drop deleted ones', async () => {
     const registry = new Registry();
     const metrics = healthMetrics(registry);
     metrics.operator('well', 3, 3);
@@ -25,7 +25,7 @@ describe('metrics', () => {
     expect(await value('kidp_operator_unhealthy_total')).toBeUndefined();
   });
 
-  it('cost nothing where nobody asks', () => {
+  it('record nothing without a registry', () => {
     const metrics = healthMetrics(undefined);
     metrics.operator('well', 1, 1);
     metrics.alerted('well');
@@ -35,10 +35,10 @@ describe('metrics', () => {
   });
 });
 
-describe('the profile of a snapshot', () => {
+describe('SnapshotProfiles', () => {
   const snapshot = { namespace: 'operators', manifests: [], definitions: [] } as unknown as Snapshot;
 
-  it('is read once, also where many ask at the same time', async () => {
+  it('reads a profile once for concurrent callers', async () => {
     let reads = 0;
     const profiles = new SnapshotProfiles({
       get: async () => {
@@ -52,7 +52,7 @@ describe('the profile of a snapshot', () => {
     expect(reads).toBe(1);
   });
 
-  it('is missing where the snapshot is, and asked for again: it may only have been damaged for a moment', async () => {
+  it('returns undefined for a missing snapshot and does not cache that', async () => {
     let there = false;
     const profiles = new SnapshotProfiles({
       get: async () => {
@@ -65,7 +65,7 @@ describe('the profile of a snapshot', () => {
     expect(await profiles.of('a')).toBeDefined();
   });
 
-  it('is no answer where the store itself fails', async () => {
+  it('rejects if the store fails', async () => {
     const profiles = new SnapshotProfiles({ get: () => Promise.reject(new Error('no connection')) });
     await expect(profiles.of('a')).rejects.toThrow('no connection');
   });

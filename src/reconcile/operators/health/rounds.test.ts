@@ -1,7 +1,4 @@
-/**
- * Who is looked at when: as many clusters at a time as there are connections for, and none for so long that the others
- * do not get their turn.
- */
+/** Tests of the order of checks: as many clusters at a time as there are connections, with a limited turn for each. */
 import { afterEach, expect, test } from 'vitest';
 import { memoryCluster } from '../../../../test/support/memory-cluster.ts';
 import {
@@ -35,7 +32,7 @@ afterEach(async () => {
   undo = undefined;
 });
 
-/** `installations`: how many there are on each cluster. `requests` at once: four of them are one turn. */
+/** `installations` is the number per cluster. Four concurrent `requests` are one turn. */
 async function looksAt(
   installations: Readonly<Record<string, number>>,
   {
@@ -73,7 +70,8 @@ async function looksAt(
   addOperatorHealth(manager, {
     fleet: {
       connect: async (name) => {
-        if (away.includes(name)) throw new FleetError('cluster/unreachable', `${name} is away`, { temporary: true });
+        if (away.includes(name))
+          throw new FleetError('cluster/unreachable', `${name} is unreachable`, { temporary: true });
         return { cluster: name, client: memory.client as Client } as never;
       },
     },
@@ -108,24 +106,24 @@ async function looksAt(
   return { order, most, healthOf };
 }
 
-test('no more clusters are looked at side by side than there are connections for, and all are', async () => {
+test('checks all clusters, never more at a time than there are connections', async () => {
   const clusters = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`cluster-${index}`, 9]));
   const { order, most } = await looksAt(clusters, { requests: 12 });
   expect(order).toHaveLength(12 * 9);
   expect(most).toBe(3);
 });
 
-test('one that takes long gives its turn to those who wait, and goes on after them', async () => {
+test('a slow cluster yields its turn and continues later', async () => {
   const look = (on: string, pass: (milliseconds: number) => void) => {
     if (on === 'slow') pass(10_000);
   };
   const { order } = await looksAt({ slow: 12, one: 2, other: 1 }, { requests: 4, look });
   expect(order).toHaveLength(15);
-  // Four are begun before anybody knows how long it takes.
+  // Four checks start before the duration of the first is known.
   expect(order.slice(0, 7)).toEqual(['slow', 'slow', 'slow', 'slow', 'one', 'one', 'other']);
 });
 
-test('one that is away needs no turn', async () => {
+test('an unreachable cluster takes no turn', async () => {
   const { order, healthOf } = await looksAt({ gone: 5, here: 5 }, { requests: 4, away: ['gone'] });
   expect(new Set(order)).toEqual(new Set(['here']));
   expect(healthOf(installationName('operator-0', 'gone'))).toBe('Unknown');

@@ -34,12 +34,12 @@ const send = (to: readonly string[]) =>
     text: 't',
   });
 
-test('a message that is taken for somebody was sent, and says who is refused', async () => {
+test('a message accepted for one recipient is sent and lists the rejected ones', async () => {
   expect(await send(['gone@company.com', 'owners@company.com'])).toEqual({ refused: ['gone@company.com'] });
   expect(await send(['owners@company.com'])).toEqual({ refused: [] });
   expect(taken).toBe(2);
 });
 
-test('a message that is taken for nobody was not sent', async () => {
+test('a message accepted for no recipient is not sent', async () => {
   await expect(send(['gone@company.com', 'gone-too@company.com'])).rejects.toThrow(/rejected/);
 });

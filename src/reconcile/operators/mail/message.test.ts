@@ -22,7 +22,7 @@ const owners = { decision: 'Approve', by: 'grace', at: '2026-01-31T12:00:00Z', r
 
 test.each([
   {
-    reason: 'who asks for what, where and why, and how to decide',
+    reason: 'names requester, change, environment, reason and the commands',
     spec: { type: 'VersionUpgrade', environment: 'Production', reason: 'Two weaknesses.', levels },
     id: '<approval-u-1-1@company.com>',
     subject: 'Approval required: a version upgrade in Production: certificates-1.2.0',
@@ -34,14 +34,14 @@ test.each([
     ],
   },
   {
-    reason: 'the next level has a message of its own',
+    reason: 'each level has its own message',
     spec: { levels, decisions: [owners] },
     id: '<approval-u-1-2@company.com>',
     subject: 'Approval required: a change: certificates-1.2.0',
     says: ['Level 2 of 2: 2 × Admin'],
   },
   {
-    reason: 'what somebody writes into a name makes no header',
+    reason: 'a name cannot inject a header',
     spec: { requester: 'ada\r\nBcc: all@company.com' },
     id: '<approval-u-1-1@company.com>',
     subject: 'Approval required: a change: certificates-1.2.0',
@@ -53,6 +53,6 @@ test.each([
   for (const words of says) expect(message?.text).toContain(words);
 });
 
-test('nobody is told where nobody is named', () => {
+test('sends nothing without recipients', () => {
   expect(messageOf(approvalWith({ notify: [] }), 'company.com')).toBeUndefined();
 });

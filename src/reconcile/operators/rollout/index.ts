@@ -1,13 +1,13 @@
 /**
- * Rollouts of operators to many clusters (docs/requirements.md, 002 FR-OP-003): stage by stage, with health checks, and rolled back on
- * failure.
+ * Rollouts of operators to many clusters (docs/requirements.md, 002 FR-OP-003): stage by stage, with health checks, and
+ * rolled back on failure.
  *
  * - `decide/` is pure: it maps a status and the facts around it to the next status and the actions that follow.
  * - `act/` touches clusters: it plans, installs, switches, checks and restores.
  * - `store/` reads and writes objects of the management cluster: statuses, Leases, OperatorInstallations, Approvals.
  *
- * In: a manager, and the access to clusters from src/fleet. Out: finished OperatorDeployments, OperatorInstallations, and Approvals that
- * ask for a decision. It must not know how a cluster is reached, how Helm is run, or how a user approves.
+ * In: a manager, and the access to clusters from src/fleet. Out: finished OperatorDeployments, OperatorInstallations,
+ * and pending Approvals. It must not know how a cluster is reached, how Helm is run, or how a user approves.
  */
 import type { Registry } from 'prom-client';
 import {

@@ -1,4 +1,4 @@
-/** What is counted of rollouts, from one writing of their status to the next. */
+/** Tests of the metrics that are derived from status writes of rollouts. */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { rolloutMetrics } from './metrics.ts';
@@ -14,16 +14,16 @@ const rollout = (status?: RolloutStatus): Rollout =>
 
 const deploying: RolloutStatus = { phase: 'Deploying', startedAt: at(0) };
 const completed: RolloutStatus = { phase: 'Completed', startedAt: at(0), finishedAt: at(90) };
-const backBegun: RolloutStatus = {
+const rollingBack: RolloutStatus = {
   phase: 'RollingBack',
   startedAt: at(0),
   rollback: { reason: 'Unhealthy', message: 'dev: webhook', startedAt: at(100) },
 } as RolloutStatus;
-const takenBack: RolloutStatus = {
-  ...backBegun,
+const rolledBack: RolloutStatus = {
+  ...rollingBack,
   phase: 'Failed',
   finishedAt: at(140),
-  rollback: { ...backBegun.rollback, finishedAt: at(140) },
+  rollback: { ...rollingBack.rollback, finishedAt: at(140) },
 } as RolloutStatus;
 
 const names = {
@@ -35,7 +35,7 @@ const names = {
   helm: 'kidp_helm_install_duration_seconds',
 } as const;
 
-/** Counters by their sum, histograms by how many there are and their sum. */
+/** Reads counters by their sum, histograms by count and sum. */
 async function read(registry: Registry) {
   const valuesOf = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? [];
   const counted = async (name: string) => (await valuesOf(name)).reduce((sum, { value }) => sum + value, 0);
@@ -58,25 +58,25 @@ const nothing = { deployed: 0, failed: 0, back: 0, took: [0, 0], backTook: [0, 0
 
 describe('a rollout', () => {
   const rows: { reason: string; steps: (RolloutStatus | undefined)[]; counts: Partial<typeof nothing> }[] = [
-    { reason: 'is under way', steps: [undefined, deploying, { ...deploying, phase: 'Validating' }], counts: {} },
+    { reason: 'is in progress', steps: [undefined, deploying, { ...deploying, phase: 'Validating' }], counts: {} },
     {
-      reason: 'is completed, and written to once more after that',
+      reason: 'is completed and written again',
       steps: [deploying, completed, { ...completed, message: 'seen' } as RolloutStatus],
       counts: { deployed: 1, took: [1, 90] },
     },
-    { reason: 'begins to go back', steps: [deploying, backBegun, { ...backBegun }], counts: { back: 1 } },
+    { reason: 'starts a rollback', steps: [deploying, rollingBack, { ...rollingBack }], counts: { back: 1 } },
     {
-      reason: 'was taken back',
-      steps: [deploying, backBegun, takenBack, { ...takenBack }],
+      reason: 'was rolled back',
+      steps: [deploying, rollingBack, rolledBack, { ...rolledBack }],
       counts: { back: 1, failed: 1, backTook: [1, 40] },
     },
     {
-      reason: 'was completed, and taken back later',
-      steps: [deploying, completed, backBegun, takenBack],
+      reason: 'was rolled back after completion',
+      steps: [deploying, completed, rollingBack, rolledBack],
       counts: { deployed: 1, took: [1, 90], back: 1, failed: 1, backTook: [1, 40] },
     },
     {
-      reason: 'has failed before there was anything to take back',
+      reason: 'failed before anything was deployed',
       steps: [undefined, { phase: 'Failed', finishedAt: at(5) }],
       counts: { failed: 1 },
     },
@@ -92,11 +92,11 @@ describe('a rollout', () => {
     });
   }
 
-  it('is counted by its operator and strategy, and a rollback by what set it off', async () => {
+  it('has the labels operator and strategy, and a rollback its reason', async () => {
     const registry = new Registry();
     const metrics = rolloutMetrics({ registry, rollouts: () => [] });
-    metrics.written(rollout(deploying), rollout(backBegun));
-    metrics.written(rollout(backBegun), rollout(takenBack));
+    metrics.written(rollout(deploying), rollout(rollingBack));
+    metrics.written(rollout(rollingBack), rollout(rolledBack));
     metrics.installed('shop', 7);
     const text = await registry.metrics();
     expect(text).toContain('kidp_operators_rollback_total{operator="shop",strategy="Canary",reason="Unhealthy"} 1');
@@ -109,19 +109,19 @@ describe('deployments.active', () => {
   const active = async (registry: Registry) =>
     (await registry.getSingleMetric('kidp_deployments_active')?.get())?.values[0]?.value;
 
-  it('goes up and down with those that take a place', async () => {
+  it('follows the rollouts that take a slot', async () => {
     const registry = new Registry();
     let all: readonly Rollout[] | undefined;
     rolloutMetrics({ registry, rollouts: () => all });
     expect(await active(registry)).toBe(0);
-    all = [undefined, deploying, backBegun, completed, { ...deploying, heldSince: at(3) }].map(rollout);
+    all = [undefined, deploying, rollingBack, completed, { ...deploying, heldSince: at(3) }].map(rollout);
     expect(await active(registry)).toBe(2);
-    all = [completed, takenBack].map(rollout);
+    all = [completed, rolledBack].map(rollout);
     expect(await active(registry)).toBe(0);
   });
 });
 
-it('costs nothing where nobody asks', () => {
+it('records nothing without a registry', () => {
   const metrics = rolloutMetrics({ registry: undefined, rollouts: () => undefined });
   metrics.written(rollout(deploying), rollout(completed));
   expect(() => metrics.installed('shop', 1)).not.toThrow();

@@ -22,29 +22,34 @@ const common = {
 };
 const { traceparent: _, ...untraced } = rollout({ phase: 'Completed' }).status ?? {};
 
-test.each<{ reason: string; before: Rollout; after: Rollout; told: object[] }>([
+test.each<{ reason: string; before: Rollout; after: Rollout; recorded: object[] }>([
   {
-    reason: 'one that is completed went well',
+    reason: 'a completed rollout succeeds',
     before: was,
     after: rollout({ phase: 'Completed' }),
-    told: [common],
+    recorded: [common],
   },
   {
-    reason: 'one that went back says why',
+    reason: 'a rolled back rollout has the cause',
     before: rollout({ phase: 'RollingBack' }),
     after: rollout({ phase: 'Failed', conditions: [ready] as never }),
-    told: [{ ...common, failure: 'rolled back: why' }],
+    recorded: [{ ...common, failure: 'rolled back: why' }],
   },
-  { reason: 'its end is told once', before: completedOnce, after: rollout({ phase: 'Failed' }), told: [] },
-  { reason: 'nobody traces', before: was, after: { ...was, status: untraced } as Rollout, told: [] },
-])('$reason', ({ before, after, told }) => {
+  {
+    reason: 'the root span is recorded once',
+    before: completedOnce,
+    after: rollout({ phase: 'Failed' }),
+    recorded: [],
+  },
+  { reason: 'tracing is off', before: was, after: { ...was, status: untraced } as Rollout, recorded: [] },
+])('$reason', ({ before, after, recorded }) => {
   const spans: PastSpan[] = [];
   const past = (name: string, span: PastSpan) => {
     expect(name).toBe('operator.deploy');
     spans.push(span);
   };
   recordRolloutSpan({ ...noTracer, past }, before, after);
-  expect(spans).toMatchObject(told);
+  expect(spans).toMatchObject(recorded);
   for (const { attributes, failure } of spans) {
     expect(attributes).toMatchObject({ 'operator.name': 'widgets', 'deployment.id': 'u-1', 'deployment.clusters': 2 });
     expect(failure === undefined).toBe(after.status?.phase === 'Completed');
@@ -53,53 +58,53 @@ test.each<{ reason: string; before: Rollout; after: Rollout; told: object[] }>([
 
 const callers = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
-/** Without a status, as it is before it is planned. */
+/** A rollout without a status, before it is planned. */
 const asked = (traceparent?: string, status?: Partial<RolloutStatus>): Rollout => {
   const { status: _status, ...object } = rollout({});
   const annotations = traceparent === undefined ? {} : { [TRACEPARENT_ANNOTATION]: traceparent };
   return { ...object, metadata: { ...object.metadata, annotations }, ...(status && { status }) } as Rollout;
 };
-/** Says what it was given. */
+/** A tracer that returns its arguments. */
 const beginning: Tracer = { ...noTracer, begin: (parent = 'none') => `begun in ${parent}` };
 
 test.each<{ reason: string; object: Rollout; tracer: Tracer; trace: string }>([
-  { reason: 'nobody says in which: one begins', object: asked(), tracer: beginning, trace: 'begun in none' },
+  { reason: 'starts without a caller trace', object: asked(), tracer: beginning, trace: 'begun in none' },
   {
-    reason: 'it is in the trace of who asked for it',
+    reason: 'continues the trace of the request',
     object: asked(callers),
     tracer: beginning,
     trace: `begun in ${callers}`,
   },
   {
-    reason: 'what cannot be read is not looked at',
+    reason: 'ignores a malformed traceparent',
     object: asked(`00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`),
     tracer: beginning,
     trace: 'begun in none',
   },
   {
-    reason: 'what was begun stays, whatever is written over it',
+    reason: 'keeps the recorded traceparent',
     object: asked(callers, { traceparent: own }),
     tracer: beginning,
     trace: own,
   },
-  { reason: 'nobody asked, and nothing is recorded', object: asked(), tracer: noTracer, trace: '' },
+  { reason: 'is empty without a caller trace and a tracer', object: asked(), tracer: noTracer, trace: '' },
 ])('the trace of a rollout: $reason', ({ object, tracer, trace }) => {
   expect(traceparentFor(object, tracer)).toBe(trace);
 });
 
-test('where nothing is recorded the log still names the trace of who asked', () => {
+test('the log names the caller trace without a recording tracer', () => {
   expect(parseTraceparent(traceparentFor(asked(callers), noTracer))?.traceId).toBe('a'.repeat(32));
   expect(traceIdOf(asked(callers))).toBe('a'.repeat(32));
   expect(traceIdOf(asked('nonsense'))).toBeUndefined();
   expect(traceIdOf(asked(callers, { traceparent: own }))).toBe('c'.repeat(32));
 });
 
-test('at its end the span names what it was part of', () => {
-  const told: PastSpan[] = [];
-  const tracer: Tracer = { ...noTracer, past: (_name, span) => void told.push(span) };
+test('the root span has the caller trace as parent', () => {
+  const recorded: PastSpan[] = [];
+  const tracer: Tracer = { ...noTracer, past: (_name, span) => void recorded.push(span) };
   const ended = { traceparent: own, phase: 'Completed', finishedAt: '2026-01-31T12:10:00Z' } as const;
   recordRolloutSpan(tracer, was, asked(callers, ended));
   recordRolloutSpan(tracer, was, asked('nonsense', ended));
-  expect(told).toMatchObject([{ traceparent: own, parent: callers }, { traceparent: own }]);
-  expect(told[1]).not.toHaveProperty('parent');
+  expect(recorded).toMatchObject([{ traceparent: own, parent: callers }, { traceparent: own }]);
+  expect(recorded[1]).not.toHaveProperty('parent');
 });

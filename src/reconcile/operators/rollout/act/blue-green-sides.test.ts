@@ -7,17 +7,17 @@ import { ClusterSteps, type ClusterStepsOptions, type ClusterTarget } from './cl
 
 interface Given {
   readonly strategy: 'Rolling' | 'BlueGreen';
-  /** Where the new version goes; the old one is in `blue`. */
+  /** Namespace of the new version; the old one is in `blue`. */
   readonly namespace: string;
   readonly cluster?: object;
-  /** What `retire` answers. */
+  /** The result of `retire`. */
   readonly kept?: string;
 }
 
-/** A rollout of `new` over `old`, and what the switcher is told about them. */
+/** A rollout of `new` over `old`, with the recorded calls of the switcher. */
 function stage({ strategy, namespace, cluster = {}, kept }: Given) {
-  const told: string[] = [];
-  const said: string[] = [];
+  const calls: string[] = [];
+  const output: string[] = [];
   const written: { spec: { previous?: object } }[] = [];
   const snapshots = [snapshotOf('new', namespace), snapshotOf('old', 'blue')];
   const nameOf = (snapshot: Snapshot | undefined) => snapshot?.name ?? 'nothing';
@@ -39,9 +39,9 @@ function stage({ strategy, namespace, cluster = {}, kept }: Given) {
     },
     switcher: {
       switchOver: async (_: unknown, { from, to }: SwitchedSides) =>
-        void told.push(`from ${nameOf(from)} to ${nameOf(to)}`),
+        void calls.push(`from ${nameOf(from)} to ${nameOf(to)}`),
       retire: async (_: unknown, side: Snapshot, staying: Snapshot | undefined) => {
-        told.push(`retire ${nameOf(side)} beside ${nameOf(staying)}`);
+        calls.push(`retire ${nameOf(side)} beside ${nameOf(staying)}`);
         return kept;
       },
     },
@@ -57,60 +57,60 @@ function stage({ strategy, namespace, cluster = {}, kept }: Given) {
     plan: { strategy, stages: [], definitions: [], config: { pauseBetweenClusters: 'PT1M', coexist: false, ...times } },
     cluster: { name: 'here', environment: 'Dev', snapshot: 'new', snapshotBefore: 'old', attempt: 'u.1', ...cluster },
     context: {},
-    onOutput: (line: string) => void said.push(line),
+    onOutput: (line: string) => void output.push(line),
   };
   return {
     work: new ClusterSteps(parts as unknown as ClusterStepsOptions),
     place: place as unknown as ClusterTarget,
-    told,
-    said,
+    calls,
+    output,
     written,
   };
 }
 
-describe('one that is upgraded in its place, where a blue-green deployment has put it', () => {
+describe('in-place upgrade of a former blue-green deployment', () => {
   const given = {
     strategy: 'Rolling',
     namespace: 'blue',
     cluster: { color: 'Blue', colorBefore: 'Blue' },
   } as const;
 
-  test('what only the old version has outside of the release is known on the way there', async () => {
-    const { work, place, told } = stage(given);
+  test('the install passes the old snapshot to the switcher', async () => {
+    const { work, place, calls } = stage(given);
     await work.install(place);
-    expect(told).toEqual(['from old to new']);
+    expect(calls).toEqual(['from old to new']);
   });
 
-  test('and what only the new one has, on the way back', async () => {
-    const { work, place, told } = stage(given);
+  test('the rollback passes the new snapshot to the switcher', async () => {
+    const { work, place, calls } = stage(given);
     await work.restore(place);
-    expect(told).toEqual(['from new to old']);
+    expect(calls).toEqual(['from new to old']);
   });
 });
 
-describe('the side that is given up on the way back', () => {
+describe('the abandoned side of a blue-green rollback', () => {
   const given = { strategy: 'BlueGreen', namespace: 'green' } as const;
 
   test.each([
-    { reason: 'after the switch', cluster: { switched: true }, told: ['from new to old', 'retire new beside old'] },
-    { reason: 'before it', cluster: {}, told: ['retire new beside old'] },
-    { reason: 'of the first one', cluster: { snapshotBefore: undefined }, told: ['retire new beside nothing'] },
-  ])('is told who stays: $reason', async ({ cluster, told }) => {
-    const { work, place, told: heard } = stage({ ...given, cluster });
+    { reason: 'after the switch', cluster: { switched: true }, calls: ['from new to old', 'retire new beside old'] },
+    { reason: 'before the switch', cluster: {}, calls: ['retire new beside old'] },
+    { reason: 'first installation', cluster: { snapshotBefore: undefined }, calls: ['retire new beside nothing'] },
+  ])('is retired with the remaining side: $reason', async ({ cluster, calls }) => {
+    const { work, place, calls: actual } = stage({ ...given, cluster });
     await work.restore(place);
-    expect(heard).toEqual(told);
+    expect(actual).toEqual(calls);
   });
 
-  test('is gone, and nothing is kept', async () => {
-    const { work, place, said, written } = stage({ ...given, cluster: { switched: true } });
+  test('is removed and not recorded', async () => {
+    const { work, place, output, written } = stage({ ...given, cluster: { switched: true } });
     await work.restore(place);
-    expect([said, written[0]?.spec.previous]).toEqual([[], undefined]);
+    expect([output, written[0]?.spec.previous]).toEqual([[], undefined]);
   });
 
-  test('or has to be kept: it is said, and goes as soon as it may', async () => {
-    const { work, place, said, written } = stage({ ...given, cluster: { switched: true }, kept: 'it is kept' });
+  test('is reported and recorded if it must be kept', async () => {
+    const { work, place, output, written } = stage({ ...given, cluster: { switched: true }, kept: 'it is kept' });
     await work.restore(place);
-    expect(said).toEqual(['it is kept']);
+    expect(output).toEqual(['it is kept']);
     expect(written[0]?.spec.previous).toEqual({
       version: 'new',
       snapshot: 'new',

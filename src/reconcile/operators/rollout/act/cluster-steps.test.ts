@@ -8,11 +8,11 @@ import { ClusterSteps, type ClusterStepsOptions, type ClusterTarget } from './cl
 interface Given {
   readonly strategy?: 'Rolling' | 'BlueGreen';
   readonly coexist?: boolean;
-  /** Where the new version goes. */
+  /** Namespace of the new version. */
   readonly namespace?: string;
-  /** Where the platform has it written down that the old one is. */
+  /** Namespace of the old version in the OperatorInstallation. */
   readonly installedIn?: string;
-  /** Which version that is. */
+  /** Version in the OperatorInstallation. */
   readonly installedVersion?: string;
   /** Namespaces of older sides. */
   readonly kept?: readonly string[];
@@ -20,7 +20,7 @@ interface Given {
   readonly cluster?: object;
 }
 
-/** One cluster, on which the version `old` is or is not, and a rollout of `new`. */
+/** One cluster, with or without the version `old`, and a rollout of `new`. */
 function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...given }: Given) {
   const done: string[] = [];
   const written: { spec: object }[] = [];
@@ -55,7 +55,7 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     switcher: {
       switchOver: async (_: unknown, { to, timeoutMilliseconds = 0 }: SwitchedSides) => {
         done.push(`switch to ${side(to)}`);
-        expect(timeoutMilliseconds, 'no longer than Helm may take').toBe(120_000);
+        expect(timeoutMilliseconds, 'the Helm timeout').toBe(120_000);
       },
       retire: async (_: unknown, snapshot: Snapshot) => void done.push(`retire ${side(snapshot)}`),
     },
@@ -101,11 +101,11 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
 const blueGreenTimes = { monitorPeriod: 'PT1M', retentionPeriod: 'PT1H', pauseBetweenClusters: 'PT1M' };
 const ours = { chart: 'tool', version: 'old', snapshotDigest: 'digest-old' };
 
-describe('what is there before', () => {
+describe('findPrevious', () => {
   test.each([
     { reason: 'nothing', given: {}, before: {} },
     {
-      reason: 'the version that is written down',
+      reason: 'the recorded version',
       given: { installedIn: 'tools', releases: { tools: ours } },
       before: { fromVersion: 'old', snapshotBefore: 'old' },
     },
@@ -120,53 +120,53 @@ describe('what is there before', () => {
       before: { fromVersion: 'old', snapshotBefore: 'old' },
     },
     {
-      reason: 'what somebody has installed by hand, from a chart of any name, where that was known',
+      reason: 'a manually installed release that was known at planning',
       given: { cluster: { fromVersion: '0.9.0' }, releases: { tools: { chart: 'their-tool', version: 'v0.9.0' } } },
       before: { fromVersion: 'v0.9.0', snapshotBefore: 'found' },
     },
     {
-      reason: 'nothing, where what is written down was removed by hand',
+      reason: 'nothing if the recorded release was removed manually',
       given: { installedIn: 'tools', installedVersion: 'other' },
       before: {},
     },
     {
-      reason: 'what was left of a removal that was cut off',
+      reason: 'the rest of an interrupted removal',
       given: { releases: { tools: { chart: 'release', version: '0.0.0', snapshotDigest: '' } } },
       before: { fromVersion: '0.0.0', snapshotBefore: 'found' },
     },
-  ])('is $reason', async ({ given, before }) => {
+  ])('finds $reason', async ({ given, before }) => {
     const { work, place } = stage(given);
     expect(await work.findPrevious(place)).toEqual(before);
   });
 
   test.each([
     {
-      reason: 'it has moved away from where the new version goes',
+      reason: 'the release has moved to another namespace',
       given: { installedIn: 'green', releases: { green: ours } },
       message: 'has moved to another namespace',
     },
     {
-      reason: 'it has moved to the side that was to be the new one',
+      reason: 'the release has moved to the target side',
       given: { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green', releases: { green: ours } },
       message: 'has moved to another namespace',
     },
     {
-      reason: 'the release is what we have made for another Operator',
+      reason: 'the release belongs to another Operator',
       given: { releases: { tools: { ...ours, chart: 'other' } } },
       message: 'belongs to Operator other',
     },
     {
-      reason: 'another rollout has put there what nobody has agreed to upgrade from',
+      reason: 'another rollout installed a version with no approved upgrade path',
       given: { installedIn: 'tools', installedVersion: 'other', releases: { tools: ours } },
       message: 'version other is installed now, but the version was old when this rollout was planned',
     },
     {
-      reason: 'what was agreed to was a new installation, and it is an upgrade now',
+      reason: 'an approved installation has become an upgrade',
       given: { installedIn: 'tools', releases: { tools: ours }, cluster: { fromVersion: undefined } },
       message: 'version old is installed now, but no version was known when this rollout was planned',
     },
     {
-      reason: 'so many older sides are kept that there is no room for one more',
+      reason: 'the maximum of kept sides is reached',
       given: {
         installedIn: 'tools',
         kept: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
@@ -174,18 +174,18 @@ describe('what is there before', () => {
       },
       message: '8 older sides of blue-green deployments are still kept on the cluster',
     },
-  ])('is refused where $reason', async ({ given, message }) => {
+  ])('fails if $reason', async ({ given, message }) => {
     const { work, place } = stage(given);
     const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
     await expect(work.findPrevious(place)).rejects.toMatchObject(failure);
   });
 });
 
-describe('what somebody has installed by hand', () => {
+describe('a manually installed release', () => {
   const byHand = { releases: { tools: { chart: 'their-tool', version: '0.9.0', revision: 4 } } };
   const nothingKnown = { ...byHand, cluster: { fromVersion: undefined } };
 
-  test('is not upgraded before somebody has agreed, and is known from then on', async () => {
+  test('is recorded, and not upgraded without an Approval', async () => {
     const { work, place, written } = stage(nothingKnown);
     await expect(work.findPrevious(place)).rejects.toMatchObject({
       code: 'chart/invalid',
@@ -198,11 +198,11 @@ describe('what somebody has installed by hand', () => {
 
   test.each([
     {
-      reason: 'nobody has to agree there',
+      reason: 'the environment requires no Approval',
       given: { ...byHand, cluster: { fromVersion: undefined, environment: 'Dev' } },
     },
     { reason: 'it is the same version', given: { releases: { tools: { chart: 'their-tool', version: 'new' } } } },
-  ])('is taken over where $reason', async ({ given }) => {
+  ])('is adopted if $reason', async ({ given }) => {
     const { work, place, written } = stage(given);
     expect(await work.findPrevious(place)).toMatchObject({ snapshotBefore: 'found' });
     expect(written).toEqual([]);
@@ -211,26 +211,26 @@ describe('what somebody has installed by hand', () => {
 
 test.each([
   {
-    reason: 'the environment needs nobody to agree to an upgrade',
+    reason: 'the environment requires no Approval for upgrades',
     given: { cluster: { environment: 'Dev', fromVersion: undefined } },
   },
-  { reason: 'the other rollout has put the same version there', given: { installedVersion: 'new' } },
-  { reason: 'it is still what it was', given: {} },
-])('what another rollout has done meanwhile does not matter where $reason', async ({ given }) => {
+  { reason: 'the other rollout installed the same version', given: { installedVersion: 'new' } },
+  { reason: 'nothing has changed', given: {} },
+])('ignores a concurrent rollout if $reason', async ({ given }) => {
   const { work, place } = stage({ installedIn: 'tools', releases: { tools: ours }, ...given });
   expect(await work.findPrevious(place)).toMatchObject({ snapshotBefore: 'old' });
 });
 
 test.each([
-  { reason: 'what was deployed', cluster: { state: 'Validating' }, side: 'new' },
-  { reason: 'what is back', cluster: { state: 'RollingBack', snapshotBefore: 'old' }, side: 'old' },
-])('$reason is looked at by the plan: nobody asks what its Operator says now', async ({ cluster, side }) => {
+  { reason: 'the deployed version', cluster: { state: 'Validating' }, side: 'new' },
+  { reason: 'the restored version', cluster: { state: 'RollingBack', snapshotBefore: 'old' }, side: 'old' },
+])('checks $reason with the health settings of the plan', async ({ cluster, side }) => {
   const { work, place, done } = stage({ cluster });
   expect(await work.check(place)).toMatchObject({ state: 'Healthy' });
   expect(done).toEqual([`check ${side} by {"health":{"pods":{"maxRestarts":5}}}`]);
 });
 
-describe('the way back of a blue-green deployment', () => {
+describe('rollback of a blue-green deployment', () => {
   const back = { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green' };
   const switched = { switched: true, snapshotBefore: 'old', fromVersion: 'old' };
   const half = { ...ours, status: 'pending-install', attempt: 'u.rollback' };
@@ -241,22 +241,22 @@ describe('the way back of a blue-green deployment', () => {
       done: ['switch to old', 'retire new'],
     },
     {
-      reason: 'it was retired: it comes back before it takes over',
+      reason: 'the retired side is restored before the switch',
       given: { ...back, cluster: switched },
       done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
     },
     {
-      reason: 'it was retired, and may work beside the new one',
+      reason: 'the retired side can coexist with the new one',
       given: { ...back, coexist: true, cluster: switched },
       done: ['restore old namespaced', 'switch to old', 'retire new'],
     },
     {
-      reason: 'it was on its way back when the platform was cut off',
+      reason: 'the restore was interrupted',
       given: { ...back, cluster: switched, releases: { tools: half } },
       done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
     },
     {
-      reason: 'the switch was never begun',
+      reason: 'the switch never started',
       given: { ...back, cluster: { snapshotBefore: 'old' }, releases: { tools: ours } },
       done: ['retire new'],
     },
@@ -266,13 +266,13 @@ describe('the way back of a blue-green deployment', () => {
     expect(steps).toEqual(done);
   });
 
-  test('to nothing takes older sides with it, which nobody would know of', async () => {
+  test('also removes the older sides if nothing was installed before', async () => {
     const { work, place, done } = stage({ ...back, kept: ['old'], cluster: { switched: true } });
     await work.restore(place);
     expect(done).toEqual(['retire new', 'retire old']);
   });
 
-  test('is written down by the one that was taken back, unless nothing was switched', async () => {
+  test('records the rollback in the OperatorInstallation unless the switch never started', async () => {
     const writtenFor = async (cluster: object) => {
       const { work, place, written } = stage({ ...back, cluster, releases: { tools: ours } });
       await work.restore(place);

@@ -1,4 +1,4 @@
-/** Each definition of each cluster is validated, whether or not there is anything to compare, and told of. */
+/** Each CRD on each cluster counts as validated, also if there is nothing to compare with. */
 import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../../../test/support/memory-cluster.ts';
 import { definitionOf } from '../../../../../test/support/operator-charts.ts';
@@ -16,23 +16,23 @@ function clusterWith(...there: readonly UnknownObject[]): ClusterConnection {
 }
 
 test.each([
-  { reason: 'it is installed for the first time', there: [], verdict: 'created' },
-  { reason: 'it is as it was', there: [definition(20)], verdict: 'unchanged' },
-  { reason: 'it takes more', there: [definition(10)], verdict: 'safe' },
-  { reason: 'it takes less', there: [definition(30)], verdict: 'breaking' },
-])('a definition is $verdict where $reason, and counts as validated each time', async ({ there, verdict }) => {
+  { reason: 'it is new', there: [], verdict: 'created' },
+  { reason: 'it is unchanged', there: [definition(20)], verdict: 'unchanged' },
+  { reason: 'it accepts more values', there: [definition(10)], verdict: 'safe' },
+  { reason: 'it accepts fewer values', there: [definition(30)], verdict: 'breaking' },
+])('a CRD is $verdict if $reason, and each comparison is counted', async ({ there, verdict }) => {
   let validated = 0;
   const verdicts = new CrdVerdicts(() => {
     validated += 1;
   });
   const on = (cluster: ClusterConnection) => verdicts.on(cluster, [definition(20)]);
   expect(await on(clusterWith(...there))).toMatchObject([{ verdict }]);
-  // On another cluster with the same definitions: the comparison is known, and it is a validation all the same.
+  // The comparison for another cluster with the same CRDs is cached, but still counts.
   expect(await on(clusterWith(...there))).toMatchObject([{ verdict }]);
   expect(validated).toBe(2);
 });
 
-test('of several definitions each counts', async () => {
+test('counts each of several CRDs', async () => {
   let validated = 0;
   const verdicts = new CrdVerdicts(() => {
     validated += 1;

@@ -3,7 +3,7 @@ import type { Environment } from '../../../../api/index.ts';
 import type { UnknownObject } from '../../../../runtime/index.ts';
 import { CrdVerdicts, type DefinitionVerdict, plannedDefinition, unplannedBreaks } from './crd-verdicts.ts';
 
-/** A definition whose `spec` has these fields. */
+/** A CRD whose `spec` has these fields. */
 const definition = (fields: Readonly<Record<string, object>>, name = 'tools.example.com'): UnknownObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -28,7 +28,7 @@ const definition = (fields: Readonly<Record<string, object>>, name = 'tools.exam
 const text = { type: 'string' };
 const number = { type: 'integer' };
 const after = definition({ size: number, colour: text });
-/** What the version does to a cluster that has these fields. */
+/** The verdict on a cluster whose CRD has these fields. */
 const from = (fields: Readonly<Record<string, object>>): DefinitionVerdict =>
   new CrdVerdicts().compare(definition(fields), after);
 
@@ -43,7 +43,7 @@ const planOf = (...found: readonly (readonly [Environment, Readonly<Record<strin
   return { definitions: planned === undefined ? [] : [planned] };
 };
 
-describe('what breaks on a cluster', () => {
+describe('unplannedBreaks', () => {
   test.each<{
     reason: string;
     planned: readonly (readonly [Environment, Readonly<Record<string, object>>])[];
@@ -51,38 +51,38 @@ describe('what breaks on a cluster', () => {
     unplannedBreaks: boolean;
   }>([
     {
-      reason: 'is as it was planned',
+      reason: 'the planned breaking change',
       planned: [['Production', sizeBreaks]],
       found: sizeBreaks,
       unplannedBreaks: false,
     },
     {
-      reason: 'is the same, and what else changes breaks nobody',
+      reason: 'the planned breaking change with safe additions',
       planned: [['Production', sizeBreaks]],
       found: alsoOfAnotherKind,
       unplannedBreaks: false,
     },
-    { reason: 'is nothing', planned: [['Production', sizeBreaks]], found: same, unplannedBreaks: false },
+    { reason: 'no breaking change', planned: [['Production', sizeBreaks]], found: same, unplannedBreaks: false },
     {
-      reason: 'is something else of the same definition',
+      reason: 'another breaking change of the same CRD',
       planned: [['Production', sizeBreaks]],
       found: colourBreaks,
       unplannedBreaks: true,
     },
     {
-      reason: 'is more than was planned',
+      reason: 'more breaking changes than planned',
       planned: [['Production', sizeBreaks]],
       found: bothBreak,
       unplannedBreaks: true,
     },
     {
-      reason: 'was agreed to for another environment',
+      reason: 'approved for another environment',
       planned: [['Dev', sizeBreaks]],
       found: sizeBreaks,
       unplannedBreaks: true,
     },
     {
-      reason: 'is one of several ways that were planned',
+      reason: 'one of several planned breaking changes',
       planned: [
         ['Production', sizeBreaks],
         ['Production', bothBreak],
@@ -90,13 +90,13 @@ describe('what breaks on a cluster', () => {
       found: bothBreak,
       unplannedBreaks: false,
     },
-    { reason: 'was not known at all', planned: [['Production', same]], found: sizeBreaks, unplannedBreaks: true },
+    { reason: 'an unknown breaking change', planned: [['Production', same]], found: sizeBreaks, unplannedBreaks: true },
   ])('$reason', ({ planned, found, unplannedBreaks: expected }) => {
     const surprises = unplannedBreaks(planOf(...planned), 'Production', [from(found)]);
     expect(surprises.map(({ name }) => name)).toEqual(expected ? ['tools.example.com'] : []);
   });
 
-  test('is told by what cannot be read, where it cannot be compared', () => {
+  test('an unreadable CRD is breaking, identified by the error', () => {
     const breakingDigest = { ...definition({}), spec: {} } as UnknownObject;
     const found = new CrdVerdicts().compare(breakingDigest, after);
     expect(found).toMatchObject({ verdict: 'breaking', breakingDigest: expect.stringMatching(/^sha256:/) });
@@ -105,7 +105,7 @@ describe('what breaks on a cluster', () => {
   });
 });
 
-test('the plan says every way once, where, and what each is', () => {
+test('the plan lists each distinct breaking change once with its environments', () => {
   const { definitions } = planOf(
     ['Production', sizeBreaks],
     ['Dev', sizeBreaks],

@@ -11,9 +11,9 @@ interface Given {
   readonly operator?: object;
   readonly spec?: object;
   readonly clusters?: Readonly<Record<string, Environment>>;
-  /** The version that is written down as being there, by cluster. */
+  /** The recorded version by cluster. */
   readonly installed?: Readonly<Record<string, string>>;
-  /** What the version brings, and what is on each cluster. */
+  /** The CRDs of the version, and the CRDs on each cluster. */
   readonly definitions?: readonly UnknownObject[];
   readonly there?: Readonly<Record<string, readonly UnknownObject[]>>;
 }
@@ -67,7 +67,7 @@ function plan({ operator = {}, spec = {}, clusters = { here: 'Production' }, ...
   return planRollout(object as unknown as Rollout, parts as unknown as PlanningOptions, {});
 }
 
-describe('definitions that break what is there', () => {
+describe('breaking CRD changes', () => {
   const field = (type: string): UnknownObject => ({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -90,13 +90,13 @@ describe('definitions that break what is there', () => {
   const given = { clusters: both, definitions: [field('integer')] };
 
   test.each([
-    { reason: 'nobody is asked', there: { near: [field('string')] }, spec: {} },
+    { reason: 'no Approval is required', there: { near: [field('string')] }, spec: {} },
     {
-      reason: 'only for the other environment somebody is',
+      reason: 'an Approval is required only in the other environment',
       there: { near: [field('string')], far: [field('string')] },
       spec: {},
     },
-  ])('wait for a rollout that says so where $reason', async ({ there, spec }) => {
+  ])('block planning without allowBreaking if $reason', async ({ there, spec }) => {
     await expect(plan({ ...given, there, spec })).rejects.toMatchObject({
       reason: 'BreakingCRDChange',
       message: expect.stringMatching(
@@ -106,25 +106,25 @@ describe('definitions that break what is there', () => {
   });
 
   test.each([
-    { reason: 'who starts it says so', there: { near: [field('string')] }, spec: { allowBreaking: true }, asked: [] },
-    { reason: 'somebody is asked', there: { far: [field('string')] }, spec: {}, asked: ['BreakingCRDChange'] },
+    { reason: 'allowBreaking is set', there: { near: [field('string')] }, spec: { allowBreaking: true }, asked: [] },
+    { reason: 'an Approval is required', there: { far: [field('string')] }, spec: {}, asked: ['BreakingCRDChange'] },
     {
-      reason: 'who starts it says so, and somebody is asked all the same',
+      reason: 'allowBreaking is set and an Approval is required',
       there: { far: [field('string')] },
       spec: { allowBreaking: true },
       asked: ['BreakingCRDChange'],
     },
-    { reason: 'nothing is there', there: {}, spec: {}, asked: [] },
-  ])('are planned where $reason', async ({ there, spec, asked }) => {
+    { reason: 'nothing is installed', there: {}, spec: {}, asked: [] },
+  ])('are planned if $reason', async ({ there, spec, asked }) => {
     const { approvals } = await plan({ ...given, there, spec });
     expect(approvals.map(({ type }) => type).filter((type) => type !== 'ProductionDeployment')).toEqual(asked);
   });
 });
 
-describe('what makes it well', () => {
+describe('the health settings', () => {
   const pods = { pods: { enabled: true, maxRestarts: 5 } };
 
-  test('is in the plan, and who agrees agrees to exactly that', async () => {
+  test('are part of the plan and its digest', async () => {
     const [own, other, none] = await Promise.all([
       plan({ operator: { health: pods } }),
       plan({ operator: { health: { pods: { enabled: false } } } }),
@@ -135,7 +135,7 @@ describe('what makes it well', () => {
     expect(new Set([own, other, none].map((each) => each.plan.digest)).size).toBe(3);
   });
 
-  test('where somebody may have installed it by hand is in it as well', async () => {
+  test('the default location of a manual installation is part of the plan', async () => {
     const { plan: found } = await plan({ spec: { strategy: 'BlueGreen' } });
     expect(found.namespace).toBe('tools');
   });

@@ -18,16 +18,16 @@ const installation = (spec: object, uid = 'u'): OperatorInstallation =>
   }) as OperatorInstallation;
 
 interface Given {
-  /** As the cache has it. */
+  /** The installation in the cache. */
   readonly cached: object;
-  /** As it is when nobody else works there; left out, as the cache has it. Null: it is gone. */
+  /** The installation on the API server. Default: the one in the cache. Null: it is deleted. */
   readonly live?: object | null;
   readonly liveUid?: string;
   readonly isBusy?: boolean;
-  /** Digests of what is in the namespaces, where it is not what was kept. */
+  /** Digests of the releases in the namespaces, if they are not the kept ones. */
   readonly there?: Readonly<Record<string, string>>;
   readonly missing?: boolean;
-  /** Why `red` has to be kept. */
+  /** The cause to keep `red`. */
   readonly held?: string;
 }
 
@@ -91,63 +91,67 @@ async function retiring({
   };
 }
 
-describe('what was kept of blue-green deployments', () => {
+describe('kept sides of blue-green deployments', () => {
   const over = { previous: { keptUntil: null } };
   test.each<{ reason: string; given: Given; removed?: string[]; patches?: object[]; again?: number }>([
-    { reason: 'is nothing', given: { cached: {} } },
-    { reason: 'has time left', given: { cached: { previous: kept('blue', 60) } }, again: 60_000 },
+    { reason: 'nothing is kept', given: { cached: {} } },
+    { reason: 'the retention period is not over', given: { cached: { previous: kept('blue', 60) } }, again: 60_000 },
     {
-      reason: 'goes when its time is over',
+      reason: 'removes a side after its retention period',
       given: { cached: { previous: kept('blue', 0) } },
       removed: ['blue'],
       patches: [over],
     },
     {
-      reason: 'goes also where something else was installed after it',
+      reason: 'removes an older side after a later in-place upgrade',
       given: { cached: { previous: { namespace: 'green', snapshot: 'of-green' }, kept: [kept('blue', 0)] } },
       removed: ['blue'],
       patches: [{ kept: null }],
     },
     {
-      reason: 'goes side by side, each in its time',
+      reason: 'removes each side after its own period',
       given: { cached: { previous: kept('blue', 60), kept: [kept('red', 0), kept('grey', 30)] } },
       removed: ['red'],
       patches: [{ kept: [kept('grey', 30)] }],
     },
     {
-      reason: 'waits for the first of several',
+      reason: 'waits for the earliest of several',
       given: { cached: { previous: kept('blue', 60), kept: [kept('red', 30)] } },
       again: 30_000,
     },
-    { reason: 'waits where somebody works', given: { cached: { previous: kept('blue', 0) }, isBusy: true }, again: 7 },
     {
-      reason: 'stays where a rollout has made it the one in use since',
+      reason: 'waits while the Lease is held',
+      given: { cached: { previous: kept('blue', 0) }, isBusy: true },
+      again: 7,
+    },
+    {
+      reason: 'keeps a side that a rollout uses again',
       given: { cached: { previous: kept('blue', 0) }, live: { namespace: 'blue', previous: kept('green', 60) } },
     },
     {
-      reason: 'stays where it is the one in use, whatever else is written',
+      reason: 'keeps the side in use',
       given: { cached: { namespace: 'blue', previous: kept('blue', 0) } },
       patches: [over],
     },
     {
-      reason: 'stays where its time was made longer since',
+      reason: 'keeps a side whose period was extended',
       given: { cached: { previous: kept('blue', 0) }, live: { previous: kept('blue', 60) } },
     },
     {
-      reason: 'stays where something else is in its namespace by now',
+      reason: 'keeps another release in its namespace',
       given: { cached: { previous: kept('blue', 0) }, there: { blue: 'of-a-rollout-that-was-aborted' } },
       patches: [over],
     },
     {
-      reason: 'is of nobody where the installation is gone',
+      reason: 'ignores a deleted installation',
       given: { cached: { previous: kept('blue', 0) }, live: null },
     },
     {
-      reason: 'is of nobody where another installation has its name',
+      reason: 'ignores a re-created installation',
       given: { cached: { previous: kept('blue', 0) }, liveUid: 'other' },
     },
     {
-      reason: 'is forgotten where nobody knows any more what it was',
+      reason: 'forgets a side whose snapshot is missing',
       given: { cached: { previous: kept('blue', 0) }, missing: true },
       patches: [over],
     },
@@ -155,7 +159,7 @@ describe('what was kept of blue-green deployments', () => {
     expect(await retiring(given)).toEqual({ removed, patches, again });
   });
 
-  test('that nobody else can convert for stays, and that is said', async () => {
+  test('keeps and reports a side that still serves conversion', async () => {
     const parts = { cached: { previous: kept('red', 0), kept: [kept('blue', 0)] }, held: 'nobody else converts' };
     await expect(retiring(parts)).rejects.toMatchObject({ message: 'nobody else converts', temporary: true });
   });

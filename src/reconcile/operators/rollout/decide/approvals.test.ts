@@ -13,19 +13,23 @@ const here = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
 });
 
 test.each([
-  { reason: 'nothing is there', clusters: [here()], types: ['ProductionDeployment'] },
+  { reason: 'nothing is installed', clusters: [here()], types: ['ProductionDeployment'] },
   {
-    reason: 'another version is there',
+    reason: 'another version is installed',
     clusters: [here({ fromVersion: 'v0.9.0' })],
     types: ['ProductionDeployment', 'VersionUpgrade'],
   },
   {
-    reason: 'the same version is there, spelt otherwise',
+    reason: 'the same version is installed, spelled differently',
     clusters: [here({ fromVersion: 'v1.0.0' })],
     types: ['ProductionDeployment'],
   },
-  { reason: 'it is left out', clusters: [here({ fromVersion: 'v0.9.0', state: 'Skipped' as const })], types: [] },
+  {
+    reason: 'the cluster is skipped',
+    clusters: [here({ fromVersion: 'v0.9.0', state: 'Skipped' as const })],
+    types: [],
+  },
   { reason: 'it is in Dev', clusters: [here({ fromVersion: 'v0.9.0', environment: 'Dev' as const })], types: [] },
-])('where $reason, these are asked: $types', ({ clusters, types }) => {
+])('requires $types if $reason', ({ clusters, types }) => {
   expect(neededApprovals(object, {}, clusters, defaultRolloutSettings).map(({ type }) => type)).toEqual(types);
 });

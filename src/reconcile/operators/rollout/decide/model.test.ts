@@ -1,6 +1,6 @@
 /**
- * The whole of the core against a model: clusters that fall ill, go away, come back and vanish, people who pause,
- * promote, abort and roll back, and a manager that is cut off between any two of its writes and acts.
+ * Model-based test of all decisions: clusters become unhealthy, unreachable, reachable again or deleted; users pause,
+ * promote, abort and roll back; and the manager is killed between any two of its writes and actions.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -35,32 +35,32 @@ import { configOf, pacingOf, stagesOf } from './plan.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-/** A cluster as it really is. */
+/** The real state of a cluster. */
 interface Real {
   uid: string;
   readonly environment: Environment;
   exists: boolean;
   available: boolean;
-  /** By people, for as long as they like. */
+  /** Paused by users. */
   paused: boolean;
-  /** What Helm does with the new version. */
+  /** The result of Helm for the new version. */
   helm: 'works' | 'refuses' | 'out-of-reach';
-  /** How the new version fares; what was there before is well. */
-  isWell: boolean;
+  /** Whether the new version is healthy; the old one always is. */
+  isHealthy: boolean;
   readonly hadOld: boolean;
   installed: 'old' | 'new' | 'none';
-  /** What was done there, by attempt: asked again, it is not done twice. */
+  /** Completed work by attempt: a repeated attempt is not executed twice. */
   readonly done: string[];
   switched: boolean;
-  /** When it was last found to be well at the new version, by a look that was begun then. */
-  wellAt: number;
+  /** Start of the last check that found the new version healthy. */
+  healthyAt: number;
   changedAt: number;
 }
 
-/** A step that the manager has begun. Whoever ends the manager ends it between any two of its parts. */
+/** A running step of the manager. A kill interrupts it between any two of its parts. */
 interface Running {
   readonly act: Action;
-  part: 'begun' | 'prepared' | 'done';
+  part: 'started' | 'prepared' | 'done';
   checkStartedAt: number;
 }
 
@@ -88,12 +88,12 @@ class World {
         available: true,
         paused: false,
         helm: 'works',
-        isWell: true,
+        isHealthy: true,
         hadOld,
         installed: hadOld ? 'old' : 'none',
         done: [],
         switched: false,
-        wellAt: 0,
+        healthyAt: 0,
         changedAt: 0,
       });
     });
@@ -154,7 +154,7 @@ class World {
     };
   }
 
-  /** One write of the manager. */
+  /** Performs one write of the manager. */
   record(outcome?: (object: Rollout) => RolloutStatus): ReturnType<typeof nextStep> {
     const before = this.object;
     const step = nextStep(before, this.facts(), this.time, outcome);
@@ -163,7 +163,7 @@ class World {
     return step;
   }
 
-  /** The manager looks, writes, and begins what is to be done. */
+  /** Reconciles: decides, writes the status and starts the actions. */
   look(): void {
     const { finalizer } = this.record();
     if (finalizer !== undefined) {
@@ -172,16 +172,16 @@ class World {
       return;
     }
     const { actions, status } = nextStep(this.object, this.facts(), this.time);
-    expect(status, 'what is written stays as it is while nothing happens').toBe(this.object.status);
+    expect(status, 'the status is stable while nothing happens').toBe(this.object.status);
     const wanted = new Set(actions.map(placeAndKind));
-    // What is no longer wanted is cut off; on one cluster there is one step at a time.
+    // Unwanted steps are aborted; a cluster has one step at a time.
     this.running = this.running.filter(({ act }) => wanted.has(placeAndKind(act)));
     const busy = new Set(this.running.map(({ act }) => placeOf(act)));
     for (const act of actions)
-      if (!busy.has(placeOf(act))) this.running.push({ act, part: 'begun', checkStartedAt: this.time });
+      if (!busy.has(placeOf(act))) this.running.push({ act, part: 'started', checkStartedAt: this.time });
   }
 
-  /** One part of a step. */
+  /** Runs one part of a step. */
   goOn(index: number): void {
     const step = this.running[index % Math.max(1, this.running.length)];
     if (step === undefined) return;
@@ -200,9 +200,9 @@ class World {
     const isAnother = this.status.clusters?.find((each) => each.name === name)?.uid !== real.uid;
     if (!real.exists || isAnother || real.helm === 'out-of-reach') {
       end();
-      const failure = { temporary: true, message: 'out of reach' };
+      const failure = { temporary: true, message: 'unreachable' };
       if (kind === 'check') {
-        const report = { state: 'Unknown' as const, message: 'out of reach', checkStartedAt: step.checkStartedAt };
+        const report = { state: 'Unknown' as const, message: 'unreachable', checkStartedAt: step.checkStartedAt };
         this.record((object) => checked(object, name, attempt, report));
       } else this.record((object) => stepFailed(object, name, attempt, failure, this.time, second));
       return;
@@ -212,7 +212,7 @@ class World {
         this.#install(step, real, name, attempt, end);
         return;
       case 'switch':
-        if (step.part === 'begun') {
+        if (step.part === 'started') {
           this.#effect(real, attempt, () => {
             real.switched = true;
             real.changedAt = this.time;
@@ -225,15 +225,15 @@ class World {
         return;
       case 'check': {
         end();
-        const isBack = this.status.clusters?.find((each) => each.name === name)?.state === 'RollingBack';
-        const isWell = isBack ? real.installed !== 'new' : real.installed === 'new' && real.isWell;
-        if (isWell && !isBack && step.checkStartedAt >= real.changedAt) real.wellAt = step.checkStartedAt;
-        const report = { state: isWell ? ('Healthy' as const) : ('Unhealthy' as const), message: 'm' };
+        const isRollback = this.status.clusters?.find((each) => each.name === name)?.state === 'RollingBack';
+        const isHealthy = isRollback ? real.installed !== 'new' : real.installed === 'new' && real.isHealthy;
+        if (isHealthy && !isRollback && step.checkStartedAt >= real.changedAt) real.healthyAt = step.checkStartedAt;
+        const report = { state: isHealthy ? ('Healthy' as const) : ('Unhealthy' as const), message: 'm' };
         this.record((object) => checked(object, name, attempt, { ...report, checkStartedAt: step.checkStartedAt }));
         return;
       }
       case 'restore':
-        if (step.part === 'begun') {
+        if (step.part === 'started') {
           this.#effect(real, attempt, () => {
             real.installed = real.hadOld ? 'old' : 'none';
             real.switched = false;
@@ -248,7 +248,7 @@ class World {
   }
 
   #install(step: Running, real: Real, name: string, attempt: string, end: () => void): void {
-    if (step.part === 'begun') {
+    if (step.part === 'started') {
       const before = real.hadOld ? { fromVersion: 'v1.0.0', snapshotBefore: 'old' } : {};
       this.record((object) => prepared(object, name, attempt, before, this.time));
       step.part = 'prepared';
@@ -275,7 +275,7 @@ class World {
     this.record((object) => deployed(object, name, attempt, { revision: 2, namespace: 'n' }, this.time));
   }
 
-  /** Whoever does the work knows by the attempt what is done. */
+  /** The installer recognizes completed work by the attempt. */
   #effect(real: Real, attempt: string, change: () => void): void {
     if (real.done.includes(attempt)) return;
     real.done.push(attempt);
@@ -284,33 +284,34 @@ class World {
 
   #mustBeWritten(name: string): void {
     const cluster = this.status.clusters?.find((each) => each.name === name);
-    if (cluster?.preparedAt === undefined) this.violations.push(`${name} is changed before that is written down`);
+    if (cluster?.preparedAt === undefined) this.violations.push(`${name} is changed before the status records it`);
   }
 
-  /** What must hold between any two versions of the object. */
+  /** Invariants between two consecutive versions of the object. */
   #watch(before: Rollout, after: Rollout): void {
     const [was, is] = [before.status ?? {}, after.status ?? {}];
     const { plan } = is;
     if (plan === undefined) return;
     const pacing = pacingOf(plan);
     const clusters = is.clusters ?? [];
-    const begunNow = clusters.filter(
+    const startedNow = clusters.filter(
       ({ name, state }) =>
         state === 'Deploying' && was.clusters?.find((each) => each.name === name)?.state === 'Pending',
     );
-    for (const { name, stage } of begunNow) {
-      if (stage > (is.stage ?? 0)) this.violations.push(`${name} is begun before its stage`);
+    for (const { name, stage } of startedNow) {
+      if (stage > (is.stage ?? 0)) this.violations.push(`${name} is started before its stage`);
       if (after.spec.paused === true || this.blockedBy !== undefined)
-        this.violations.push(`${name} is begun while held`);
-      if (!this.#isHere(name)) this.violations.push(`${name} is begun though it is away`);
+        this.violations.push(`${name} is started while held`);
+      if (!this.#isHere(name)) this.violations.push(`${name} is started although it is unavailable`);
     }
     const here = clusters.filter(({ name, state }) => state === 'Deploying' && this.#isHere(name));
-    if (begunNow.length > 0 && here.length > pacing.parallel) this.violations.push('too many at once');
+    if (startedNow.length > 0 && here.length > pacing.parallel) this.violations.push('too many clusters at a time');
     const isPromoted = (is.stage ?? 0) > (was.stage ?? 0) && was.stage !== undefined;
     if (isPromoted && plan.strategy === 'Canary') {
       const stage = clusters.filter((each) => each.stage === was.stage).map(({ state }) => state);
       const hasFailed = stage.some((state) => state === 'RolledBack' || state === 'Failed' || state === 'Unhealthy');
-      if (hasFailed && !stage.includes('Healthy')) this.violations.push(`stage ${was.stage} failed, and others follow`);
+      if (hasFailed && !stage.includes('Healthy'))
+        this.violations.push(`stage ${was.stage} failed, but later stages start`);
     }
     if (isPromoted || (phaseOf(is) === 'Completed' && phaseOf(was) !== 'Completed')) this.#validated(was, after);
     const failed = clusters.filter(({ state }) => state === 'Unhealthy').length;
@@ -321,17 +322,17 @@ class World {
       after.spec.rollbackOnFailure !== false &&
       after.spec.abort !== true
     ) {
-      this.violations.push('more have failed than may, and it goes on');
+      this.violations.push('more clusters failed than maxFailures, but the rollout continues');
     }
-    // What goes back needs no place.
+    // A rollback needs no slot.
     const isAtWork = clusters.some(({ state }) => state === 'Deploying');
-    if (is.heldSince !== undefined && isAtWork) this.violations.push('it has no place, and works');
+    if (is.heldSince !== undefined && isAtWork) this.violations.push('works without a slot');
     if (isFinished(is) && is.rollback !== undefined) {
       for (const cluster of clusters) {
         const real = this.real.get(cluster.name);
         const isLeft = real?.exists === true && real.installed === 'new';
         if (isLeft && cluster.state !== 'Failed')
-          this.violations.push(`${cluster.name} was not taken back: ${cluster.state}`);
+          this.violations.push(`${cluster.name} was not rolled back: ${cluster.state}`);
       }
     }
   }
@@ -341,22 +342,22 @@ class World {
     return available && !paused;
   }
 
-  /** Nobody is promoted by what was known before the change, by hearsay, or by what is long ago. */
+  /** A promotion requires a recent health check after the last change. */
   #validated(was: RolloutStatus, { status: is = {}, spec }: Rollout): void {
     if (spec.directConfig?.skipHealthChecks === true) return;
     for (const cluster of is.clusters ?? []) {
       if (cluster.stage > (was.stage ?? 0) || cluster.state !== 'Healthy') continue;
       const real = this.real.get(cluster.name);
-      if (real === undefined || real.wellAt < real.changedAt) {
-        this.violations.push(`${cluster.name} counts, and nobody has looked since it was changed`);
+      if (real === undefined || real.healthyAt < real.changedAt) {
+        this.violations.push(`${cluster.name} counts without a check since its last change`);
       }
-      if (toMilliseconds(cluster.lastCheckedAt) !== real?.wellAt)
-        this.violations.push(`${cluster.name} was not well at last`);
-      if ((real?.wellAt ?? 0) < this.time - 90 * second) this.violations.push(`${cluster.name} was looked at long ago`);
+      if (toMilliseconds(cluster.lastCheckedAt) !== real?.healthyAt)
+        this.violations.push(`${cluster.name} was unhealthy in its last check`);
+      if ((real?.healthyAt ?? 0) < this.time - 90 * second) this.violations.push(`${cluster.name} has no recent check`);
       const period = is.plan === undefined ? 0 : pacingOf(is.plan).periodMilliseconds(was.stage ?? 1);
       const isCutShort = cluster.switchedAt !== undefined || (spec.promote ?? 0) >= (was.stage ?? 1);
-      if (!isCutShort && period > 0 && (real?.wellAt ?? 0) < toMilliseconds(cluster.deployedAt) + period) {
-        this.violations.push(`${cluster.name} was not looked at when its time was over`);
+      if (!isCutShort && period > 0 && (real?.healthyAt ?? 0) < toMilliseconds(cluster.deployedAt) + period) {
+        this.violations.push(`${cluster.name} was not checked at the end of its period`);
       }
     }
   }
@@ -365,13 +366,13 @@ class World {
     this.object = { ...this.object, spec: { ...this.object.spec, ...spec } };
   }
 
-  /** No more faults: whoever was away is back, and everything that is to be done is done. */
+  /** Removes all faults: every cluster is reachable again and all actions complete. */
   settle(): void {
     for (const real of this.real.values()) {
       real.available = true;
       real.paused = false;
       real.helm = 'works';
-      real.isWell = true;
+      real.isHealthy = true;
     }
     this.blockedBy = undefined;
     this.edit({ paused: false, promote: this.object.spec.promote ?? 1 });
@@ -385,7 +386,7 @@ class World {
       const { wakeAt } = nextStep(this.object, this.facts(), this.time);
       this.time = Math.max(this.time + 1, Math.min(wakeAt ?? this.time + minute, this.time + minute));
     }
-    throw new Error(`it does not come to an end: ${JSON.stringify(this.status, null, 1)}`);
+    throw new Error(`the rollout does not end: ${JSON.stringify(this.status, null, 1)}`);
   }
 }
 
@@ -414,7 +415,7 @@ const which = fc.nat({ max: 20 });
 const someCluster = (world: World, n: number): Real | undefined => [...world.real.values()][n % world.real.size];
 type Command = (world: World) => void;
 
-/** What a manager does while nobody disturbs it. */
+/** One undisturbed round of the manager. */
 function round(world: World): void {
   world.look();
   for (let parts = 0; world.running.length > 0 && parts < 40; parts += 1) world.goOn(parts);
@@ -427,7 +428,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   { weight: 30, arbitrary: fc.constant(round) },
   { weight: 8, arbitrary: fc.constant((world: World) => world.look()) },
   { weight: 12, arbitrary: which.map((n) => (world: World) => world.goOn(n)) },
-  // A manager ends, and the next one knows only what is written.
+  // The manager restarts and knows only the stored object.
   {
     weight: 2,
     arbitrary: fc.constant((world: World) => {
@@ -440,14 +441,14 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
       world.time += milliseconds;
     }),
   },
-  // The next manager's clock is behind, or the clock was set back.
+  // The clock of the next manager is behind, or the clock was set back.
   {
     weight: 1,
     arbitrary: fc.constantFrom(second, 10 * minute).map((milliseconds) => (world: World) => {
       world.time -= milliseconds;
       for (const real of world.real.values()) {
         real.changedAt = Math.min(real.changedAt, world.time);
-        if (real.wellAt > world.time) real.wellAt = 0;
+        if (real.healthyAt > world.time) real.healthyAt = 0;
       }
       for (const step of world.running) step.checkStartedAt = Math.min(step.checkStartedAt, world.time);
     }),
@@ -463,9 +464,9 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(which, fc.boolean()).map(([n, isWell]) => (world: World) => {
+    arbitrary: fc.tuple(which, fc.boolean()).map(([n, isHealthy]) => (world: World) => {
       const real = someCluster(world, n);
-      if (real !== undefined) real.isWell = isWell;
+      if (real !== undefined) real.isHealthy = isHealthy;
     }),
   },
   {
@@ -484,12 +485,12 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(which, fc.boolean()).map(([n, anew]) => (world: World) => {
+    arbitrary: fc.tuple(which, fc.boolean()).map(([n, recreated]) => (world: World) => {
       const real = someCluster(world, n);
       if (real === undefined) return;
-      if (!anew) real.exists = false;
+      if (!recreated) real.exists = false;
       else {
-        // Another machine, on which nothing was ever done.
+        // The Cluster was re-created: another cluster, on which nothing was done.
         real.uid = `${real.uid}'`;
         real.installed = 'none';
         real.done.length = 0;
@@ -508,8 +509,8 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   },
 );
 
-describe('whatever falls ill, goes away or is cut off', () => {
-  test('it comes to an end, nothing is done twice, nothing is promoted unseen, and all that was touched is taken back', () => {
+describe('under any sequence of faults', () => {
+  test('a rollout ends, repeats no step, promotes nothing unchecked and rolls back every changed cluster', () => {
     fc.assert(
       fc.property(given, fc.array(commands, { minLength: 5, maxLength: 80 }), (start, list) => {
         const world = new World(start);
@@ -522,7 +523,7 @@ describe('whatever falls ill, goes away or is cut off', () => {
         for (const [name, { done }] of world.real) {
           expect(done, `${name}: each step once`).toEqual([...new Set(done)]);
           const switches = start.strategy === 'BlueGreen' ? 1 : 0;
-          expect(done.length, `${name}: there and back again, no more`).toBeLessThanOrEqual(2 + switches);
+          expect(done.length, `${name}: one install and one rollback at most`).toBeLessThanOrEqual(2 + switches);
         }
         const { status } = world;
         if (phaseOf(status) === 'Completed') expect(status.counts?.healthy).toBeGreaterThan(0);
@@ -546,14 +547,14 @@ describe('whatever falls ill, goes away or is cut off', () => {
     );
   });
 
-  test('where one cluster falls ill for good, none of those that were touched keeps the new version', () => {
+  test('if one cluster stays unhealthy, no changed cluster keeps the new version', () => {
     fc.assert(
       fc.property(given, which, (start, n) => {
         const world = new World({ ...start, spec: { ...start.spec, maxFailures: 0, rollbackOnFailure: true } });
         const unhealthy = someCluster(world, n);
         if (unhealthy === undefined) return;
         const settle = world.settle.bind(world);
-        Object.defineProperty(unhealthy, 'isWell', { get: () => false, set: () => {} });
+        Object.defineProperty(unhealthy, 'isHealthy', { get: () => false, set: () => {} });
         settle();
         expect(world.violations).toEqual([]);
         expect(world.status).toMatchObject({ phase: 'Failed', rollback: { reason: 'Unhealthy' } });

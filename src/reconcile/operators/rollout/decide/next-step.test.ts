@@ -23,58 +23,58 @@ describe('planning', () => {
   const asked = (outcome: ApprovalOutcome) => ({ approvals: [{ name: 'one', type: 'VersionUpgrade', outcome }] });
   test.each([
     {
-      reason: 'without a plan it is planned',
+      reason: 'plans first',
       given: { metadata: { finalizers: [] }, status: { plan: undefined } },
       facts: {},
       actions: ['plan'],
     },
     {
-      reason: 'nothing is asked again before its time',
+      reason: 'does not retry before the delay',
       given: { status: { plan: undefined } },
       facts: { notBefore: () => now + 1 },
       actions: [],
     },
-    { reason: 'with a plan it is started', given: {}, facts: {}, actions: ['start'] },
-    { reason: 'not while it is paused', given: { spec: { paused: true } }, facts: {}, actions: [] },
-    { reason: 'not while another goes back', given: {}, facts: { blockedBy: 'other' }, actions: [] },
+    { reason: 'starts with a plan', given: {}, facts: {}, actions: ['start'] },
+    { reason: 'does not start while paused', given: { spec: { paused: true } }, facts: {}, actions: [] },
+    { reason: 'does not start during another rollback', given: {}, facts: { blockedBy: 'other' }, actions: [] },
     {
-      reason: 'an Approval that is not there is asked for',
+      reason: 'creates a missing Approval',
       given: { status: asked('Pending') },
       facts: {},
       actions: ['approvals'],
     },
     {
-      reason: 'one that is not decided is waited for',
+      reason: 'waits for a pending Approval',
       given: { status: asked('Pending') },
       facts: { approval: () => 'Pending' as const },
       actions: [],
     },
     {
-      reason: 'one that is approved lets it start',
+      reason: 'starts once approved',
       given: { status: asked('Pending') },
       facts: { approval: () => 'Approved' as const },
       actions: ['start'],
     },
-    { reason: 'what was approved stays so', given: { status: asked('Approved') }, facts: {}, actions: ['start'] },
+    { reason: 'an approval is final', given: { status: asked('Approved') }, facts: {}, actions: ['start'] },
   ])('$reason', ({ given, facts, actions }) => {
     expect(actionsFor(planning(given), factsWith(facts))).toEqual(actions);
   });
 
-  test('before anything else it is held from going away', () => {
+  test('adds the finalizer first', () => {
     const step = nextStep(planning({ metadata: { finalizers: [] } }), factsWith(), now);
     expect(step).toMatchObject({ finalizer: 'add', actions: [] });
   });
 
   test.each([
     {
-      reason: 'a rejection ends it',
+      reason: 'a rejection ends the rollout',
       given: { status: asked('Pending') },
       facts: { approval: () => 'Rejected' as const },
       ends: 'ApprovalRejected',
     },
-    { reason: 'so does an abort', given: { spec: { abort: true } }, facts: {}, ends: 'Aborted' },
+    { reason: 'an abort ends the rollout', given: { spec: { abort: true } }, facts: {}, ends: 'Aborted' },
     {
-      reason: 'and a rollback, with nothing to take back',
+      reason: 'a rollback before the start ends the rollout',
       given: { spec: { rollback: true } },
       facts: {},
       ends: 'Aborted',
@@ -87,68 +87,80 @@ describe('planning', () => {
     expect(actions).toEqual([]);
   });
 
-  test('one that is deleted then goes at once', () => {
+  test('removes the finalizer of a deleted rollout at once', () => {
     const step = nextStep(planning({ metadata: { deletionTimestamp: at(1) } }), factsWith(), now);
     expect(step).toMatchObject({ finalizer: 'remove', actions: [] });
   });
 });
 
-describe('one cluster after the other', () => {
+describe('Rolling', () => {
   test.each([
-    { reason: 'the first is begun', clusters: {}, facts: {}, actions: ['install a'], stage: 1 },
+    { reason: 'starts the first cluster', clusters: {}, facts: {}, actions: ['install a'], stage: 1 },
     {
-      reason: 'one that is under way goes on',
+      reason: 'continues a started cluster',
       clusters: { a: deployingFor(5) },
       facts: {},
       actions: ['install a'],
       stage: 1,
     },
     {
-      reason: 'one that is away is passed over',
+      reason: 'skips an unavailable cluster',
       clusters: {},
       facts: { away: ['a'] },
       actions: ['install b'],
       stage: 2,
     },
     {
-      reason: 'one that comes back has its turn',
+      reason: 'starts a cluster that is available again',
       clusters: { b: deployingFor(5) },
       facts: {},
       actions: ['install b'],
       stage: 2,
     },
     {
-      reason: 'what is validated is looked at',
+      reason: 'checks a validating cluster',
       clusters: { a: healthyFor(100, 31) },
       facts: {},
       actions: ['check a'],
       stage: 1,
     },
-    { reason: 'not before its time', clusters: { a: healthyFor(100, 29) }, facts: {}, actions: [], stage: 1 },
     {
-      reason: 'and once more when its time is over',
+      reason: 'does not check before the interval',
+      clusters: { a: healthyFor(100, 29) },
+      facts: {},
+      actions: [],
+      stage: 1,
+    },
+    {
+      reason: 'checks once more at the end of the period',
       clusters: { a: healthyFor(301, 3) },
       facts: {},
       actions: ['check a'],
       stage: 1,
     },
-    { reason: 'then it is paused', clusters: { a: healthyFor(301, 0) }, facts: {}, actions: [], stage: 2 },
     {
-      reason: 'a cluster that was removed is passed over',
+      reason: 'then waits for the pause between clusters',
+      clusters: { a: healthyFor(301, 0) },
+      facts: {},
+      actions: [],
+      stage: 2,
+    },
+    {
+      reason: 'skips a removed cluster',
       clusters: {},
       facts: { gone: ['a'] },
       actions: ['install b'],
       stage: 2,
     },
     {
-      reason: 'one made anew under its name is another',
+      reason: 'skips a re-created cluster',
       clusters: { a: { uid: 'before' } },
       facts: {},
       actions: ['install b'],
       stage: 2,
     },
     {
-      reason: 'nothing is begun while another goes back',
+      reason: 'starts nothing during another rollback',
       clusters: {},
       facts: { blockedBy: 'other' },
       actions: [],
@@ -161,12 +173,12 @@ describe('one cluster after the other', () => {
     expect(nextStep(object, factsWith(facts), now).status.stage).toBe(stage);
   });
 
-  test('after the pause the next is begun', () => {
+  test('starts the next cluster after the pause', () => {
     const object = rolloutWith({ clusters: { a: healthyFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(121) } });
     expect(actionsFor(object)).toEqual(['install b']);
   });
 
-  test('a promotion cuts the watching short, and still only what is well goes on', () => {
+  test('a promotion shortens the validation but requires healthy clusters', () => {
     const promoted = { spec: { promote: 1 }, clusters: { a: healthyFor(20, 0) } };
     expect(nextStep(rolloutWith(promoted), factsWith(), now).status.stage).toBe(2);
     const { healthySince, ...unwell } = healthyFor(20, 0);
@@ -174,19 +186,19 @@ describe('one cluster after the other', () => {
     expect(nextStep(rolloutWith({ spec: { promote: 1 }, clusters }), factsWith(), now).status.stage).toBe(1);
   });
 
-  test('a minimum of being well holds whoever promotes', () => {
+  test('minimumSoak delays a promotion', () => {
     const spec = { promote: 1, health: { interval: 'PT30S', failureThreshold: 3, minimumSoak: 'PT1M' } };
     expect(nextStep(rolloutWith({ spec, clusters: { a: healthyFor(20, 0) } }), factsWith(), now).status.stage).toBe(1);
   });
 
-  test('what was well long ago is looked at again before it promotes', () => {
+  test('requires a recent check before a promotion', () => {
     const object = rolloutWith({ clusters: { a: healthyFor(4_000, 3_000) } });
     expect(nextStep(object, factsWith(), now).status.stage).toBe(1);
     expect(actionsFor(object)).toEqual(['check a']);
   });
 });
 
-describe('the shares of a canary', () => {
+describe('Canary', () => {
   const canary = (clusters: Given['clusters'], more: Given = {}) =>
     rolloutWith({
       ...more,
@@ -194,7 +206,7 @@ describe('the shares of a canary', () => {
       ...(clusters === undefined ? {} : { clusters }),
     });
 
-  test('a stage of which too many checks have failed is taken back, though it is well in the end', () => {
+  test('rolls back if too many checks of a stage failed, even if it is healthy at the end', () => {
     const { status } = nextStep(
       canary({ a: { ...healthyFor(301, 0), checks: 20, checksPassed: 18 } }),
       factsWith(),
@@ -204,29 +216,34 @@ describe('the shares of a canary', () => {
     expect(status.rollback?.message).toContain('18 of 20');
   });
 
-  test('a cluster of an earlier stage that falls ill takes the promotion back', () => {
+  test('an unhealthy cluster of an earlier stage triggers a rollback', () => {
     const clusters = { a: { ...unhealthy, finishedAt: at(50) }, b: healthyFor(50) };
     const { status } = nextStep(canary(clusters, { status: { stage: 2 } }), factsWith(), now);
     expect(status.rollback).toMatchObject({ reason: 'RevalidationFailed' });
     expect(statesOf(status)).toEqual({ a: 'RollingBack', b: 'RollingBack', c: 'Skipped' });
   });
 
-  const takenBack = { ...healthyFor(100), state: 'RolledBack', finishedAt: at(5) };
+  const rolledBack = { ...healthyFor(100), state: 'RolledBack', finishedAt: at(5) };
   test.each([
-    { reason: 'all of a stage have failed, though that many may', stage: 1, clusters: { a: takenBack }, opens: false },
     {
-      reason: 'all of the second have, and the first is well',
-      stage: 2,
-      clusters: { a: healthyFor(900), b: takenBack },
+      reason: 'all clusters of a stage failed within maxFailures',
+      stage: 1,
+      clusters: { a: rolledBack },
       opens: false,
     },
     {
-      reason: 'the Cluster of a stage was removed: that says nothing of the version',
+      reason: 'all of the second stage failed and the first is healthy',
+      stage: 2,
+      clusters: { a: healthyFor(900), b: rolledBack },
+      opens: false,
+    },
+    {
+      reason: 'the only Cluster of a stage was removed',
       stage: 1,
       clusters: { a: { state: 'Skipped' } },
       opens: true,
     },
-  ])('opens the next: $opens, where $reason', ({ stage, clusters, opens }) => {
+  ])('starts the next stage: $opens, if $reason', ({ stage, clusters, opens }) => {
     const object = canary(clusters, {
       spec: { maxFailures: 2, canaryConfig: { stages: [33, 66] } },
       status: { stage },
@@ -236,12 +253,12 @@ describe('the shares of a canary', () => {
     if (!opens) expect(status.rollback?.message).toContain(`no cluster of stage ${stage} is healthy`);
   });
 
-  test('where nothing of the first stage can be worked on, nothing else is tried in its place', () => {
+  test('does not start later stages if the first is unavailable', () => {
     expect(actionsFor(canary({}), factsWith({ away: ['a'] }))).toEqual([]);
   });
 });
 
-describe('both sides', () => {
+describe('BlueGreen', () => {
   const blueGreen = (clusters: Given['clusters'], spec: object = {}, coexist = true) =>
     rolloutWith({ spec: { strategy: 'BlueGreen', ...spec }, coexist, ...(clusters === undefined ? {} : { clusters }) });
   const green = (seconds: number, lookedAgo = 0) => ({ ...healthyFor(seconds, lookedAgo), state: 'Validating' });
@@ -249,42 +266,42 @@ describe('both sides', () => {
 
   test.each([
     {
-      reason: 'all are switched when all have been watched',
+      reason: 'switches all clusters after the validation',
       clusters: all(green(601)),
       spec: {},
       coexist: true,
       actions: ['switch a', 'switch b', 'switch c'],
     },
     {
-      reason: 'not while one is not deployed',
+      reason: 'does not switch before all are deployed',
       clusters: { ...all(green(601)), c: deployingFor(5) },
       spec: {},
       coexist: true,
       actions: ['install c'],
     },
     {
-      reason: 'not while one was not looked at lately',
+      reason: 'does not switch without a recent check',
       clusters: { ...all(green(601)), c: green(601, 20) },
       spec: {},
       coexist: true,
       actions: ['check c'],
     },
     {
-      reason: 'not before somebody says so',
+      reason: 'does not switch without a promotion',
       clusters: all(green(601)),
       spec: { blueGreenConfig: manual() },
       coexist: true,
       actions: [],
     },
     {
-      reason: 'who says so need not wait',
+      reason: 'a promotion skips the wait',
       clusters: all(green(60)),
       spec: { promote: 1, blueGreenConfig: manual() },
       coexist: true,
       actions: ['switch a', 'switch b', 'switch c'],
     },
     {
-      reason: 'what cannot run beside the other is switched unseen',
+      reason: 'switches without validation if the versions cannot coexist',
       clusters: all({ ...deployingFor(5), state: 'Validating', deployedAt: at(1) }),
       spec: {},
       coexist: false,
@@ -294,7 +311,7 @@ describe('both sides', () => {
     expect(actionsFor(blueGreen(clusters, spec, coexist))).toEqual(actions);
   });
 
-  test('somebody who has to say so is told, and no time runs out', () => {
+  test('waits for a promotion with a condition and without a deadline', () => {
     const object = blueGreen(all(green(9_000)), { blueGreenConfig: manual() });
     const { status } = nextStep(
       { ...object, status: { ...object.status, progressedAt: at(8_000) } as RolloutStatus },
@@ -312,14 +329,14 @@ describe('both sides', () => {
       cluster: { ...deployingFor(5), state: 'Validating', deployedAt: at(1) },
       said: 'installed with 0 replicas, validated after the switch',
     },
-  ])('who decides is told what was seen of it; beside the other: $coexist', ({ coexist, cluster, said }) => {
+  ])('the condition reports the validation; coexist: $coexist', ({ coexist, cluster, said }) => {
     const object = blueGreen(all(cluster), { blueGreenConfig: manual() }, coexist);
     const { conditions = [] } = nextStep(object, factsWith(), now).status;
     const { message } = conditions.find(({ type }) => type === 'Progressing') ?? {};
     expect(message).toBe(`${said}; run \`kidp rollout promote\` to switch traffic`);
   });
 
-  test('after the switch it is watched again, and then done', () => {
+  test('validates again after the switch, then completes', () => {
     const switchedFor = (seconds: number) => ({
       ...healthyFor(900),
       switched: true,
@@ -342,62 +359,66 @@ describe('both sides', () => {
   }
 });
 
-describe('a place among those that are under way', () => {
+describe('slots', () => {
   const manual = { strategy: 'BlueGreen', blueGreenConfig: { autoSwitch: false } };
   const ready = { ...healthyFor(900), state: 'Validating' };
   const all = (cluster: object) => ({ a: cluster, b: cluster, c: cluster });
   test.each([
-    { reason: 'one that is paused has none', spec: { paused: true }, clusters: {}, held: true },
-    { reason: 'one that waits for who is to switch has none', spec: manual, clusters: all(ready), held: true },
+    { reason: 'a paused rollout takes no slot', spec: { paused: true }, clusters: {}, held: true },
+    { reason: 'a rollout that waits for a promotion takes no slot', spec: manual, clusters: all(ready), held: true },
     {
-      reason: 'one that is paused has one while Helm is at work',
+      reason: 'a paused rollout keeps its slot while Helm runs',
       spec: { paused: true },
       clusters: { a: deployingFor(5) },
     },
-    { reason: 'and while one cluster goes back', spec: { paused: true }, clusters: { a: { state: 'RollingBack' } } },
-    { reason: 'one that goes on has one', spec: {}, clusters: {} },
+    {
+      reason: 'a paused rollout keeps its slot during a cluster rollback',
+      spec: { paused: true },
+      clusters: { a: { state: 'RollingBack' } },
+    },
+    { reason: 'a running rollout takes a slot', spec: {}, clusters: {} },
   ])('$reason', ({ spec, clusters, held = false }) => {
     const { status } = nextStep(rolloutWith({ spec: { maxFailures: 1, ...spec }, clusters }), factsWith(), now);
     expect(status.heldSince).toBe(held ? at(0) : undefined);
   });
 
   test.each([
-    { reason: 'one that was paused asks for one', spec: {}, clusters: {}, actions: ['resume'] },
-    { reason: 'not while it is still paused', spec: { paused: true }, clusters: {}, actions: [] },
-    { reason: 'nor while another goes back', spec: {}, clusters: {}, facts: { blockedBy: 'other' }, actions: [] },
+    { reason: 'a resumed rollout requests a slot', spec: {}, clusters: {}, actions: ['resume'] },
+    { reason: 'a paused rollout does not', spec: { paused: true }, clusters: {}, actions: [] },
+    { reason: 'nothing during another rollback', spec: {}, clusters: {}, facts: { blockedBy: 'other' }, actions: [] },
     {
-      reason: 'one that was promoted does',
+      reason: 'a promoted rollout requests a slot',
       spec: { ...manual, promote: 1 },
       clusters: all(ready),
       actions: ['resume'],
     },
     {
-      reason: 'meanwhile what is there is looked at',
+      reason: 'checks continue meanwhile',
       spec: {},
       clusters: { a: healthyFor(100, 31) },
       actions: ['resume', 'check a'],
     },
     {
-      reason: 'not before its time, if there was none',
+      reason: 'not before the retry delay',
       spec: {},
       clusters: {},
       facts: { notBefore: () => now + 5 },
       actions: [],
     },
-  ])('before anything new is begun: $reason', ({ spec, clusters, facts = {}, actions }) => {
+  ])('resume: $reason', ({ spec, clusters, facts = {}, actions }) => {
     const object = rolloutWith({ spec, clusters, status: { heldSince: at(60), progressedAt: at(9_000) } });
     expect(actionsFor(object, factsWith(facts))).toEqual(actions);
-    expect(nextStep(object, factsWith(facts), now).status.rollback, 'no time runs out').toBeUndefined();
+    expect(nextStep(object, factsWith(facts), now).status.rollback, 'no deadline expires').toBeUndefined();
   });
 
-  test('once it has one it goes on', () => {
+  test('continues with a slot', () => {
     const object = rolloutWith({ status: { heldSince: at(60), progressedAt: at(9_000) } });
     const { status, actions } = nextStep(object, factsWith(), now, (each) => resumed(each, now));
     expect(status.heldSince).toBeUndefined();
     expect(actions).toMatchObject([{ kind: 'install', cluster: 'a' }]);
   });
 
-  test('what goes back needs none', () => {
+  test('a rollback needs no slot', () => {
     const object = rolloutWith({ clusters: { a: unhealthy }, status: { heldSince: at(60) }, spec: { paused: true } });
     const { status } = nextStep(object, factsWith(), now);
     expect(status.phase).toBe('RollingBack');
@@ -405,24 +426,24 @@ describe('a place among those that are under way', () => {
   });
 });
 
-describe('what has failed', () => {
+describe('failures', () => {
   const direct = (clusters: NonNullable<Given['clusters']>, spec: object = {}) =>
     rolloutWith({ spec: { strategy: 'Direct', ...spec }, clusters });
   test.each([
     {
-      reason: 'all that were touched go back',
+      reason: 'all changed clusters are rolled back',
       spec: {},
       states: { a: 'RollingBack', b: 'RollingBack', c: 'RollingBack' },
       phase: 'RollingBack',
     },
     {
-      reason: 'as many as may fail go back alone',
+      reason: 'clusters within maxFailures are rolled back alone',
       spec: { maxFailures: 1 },
       states: { a: 'RollingBack', b: 'Healthy', c: 'Deploying' },
       phase: 'Deploying',
     },
     {
-      reason: 'nothing goes back where that was said',
+      reason: 'nothing is rolled back with rollbackOnFailure: false',
       spec: { maxFailures: 1, rollbackOnFailure: false },
       states: { a: 'Unhealthy', b: 'Healthy', c: 'Deploying' },
       phase: 'Deploying',
@@ -437,7 +458,7 @@ describe('what has failed', () => {
     expect(statesOf(status)).toEqual(states);
   });
 
-  test('without a way back it ends once nothing is under way', () => {
+  test('without a rollback it ends once no step runs', () => {
     const spec = { rollbackOnFailure: false };
     const busy = nextStep(
       direct({ a: unhealthy, b: healthyFor(100), c: deployingFor(9) }, spec),
@@ -450,21 +471,21 @@ describe('what has failed', () => {
     expect(reasonOf(status)).toBe('Unhealthy');
   });
 
-  test('what was begun and not changed yet is back at once', () => {
+  test('an unchanged cluster is rolled back at once', () => {
     const { preparedAt, ...unprepared } = deployingFor(9);
     const { status } = nextStep(direct({ a: unhealthy, b: unprepared }), factsWith(), now);
     expect(statesOf(status)).toMatchObject({ a: 'RollingBack', b: 'RolledBack', c: 'Skipped' });
   });
 
-  test('nothing went forward for too long', () => {
-    const object = direct({ a: { ...deployingFor(1_900), message: 'no answer' } });
+  test('the progress deadline expires', () => {
+    const object = direct({ a: { ...deployingFor(1_900), message: 'no response' } });
     const late = { ...object, status: { ...object.status, progressedAt: at(1_801) } as RolloutStatus };
     const { status } = nextStep(late, factsWith({ away: ['a', 'b', 'c'] }), now);
     expect(status.rollback).toMatchObject({ reason: 'ProgressDeadline' });
-    expect(status.rollback?.message).toContain('a (no answer)');
+    expect(status.rollback?.message).toContain('a (no response)');
   });
 
-  test('a cluster that is well and unwell in turns does not keep it from running out of time', () => {
+  test('a flapping cluster does not extend the deadline', () => {
     const late = { status: { progressedAt: at(1_700) } };
     const flapping = { ...healthyFor(5_000, 100), state: 'Validating', healthySince: at(100), finishedAt: at(4_000) };
     const { status } = nextStep(rolloutWith({ clusters: { a: flapping }, ...late }), factsWith(), now);
@@ -475,7 +496,7 @@ describe('what has failed', () => {
     );
   });
 
-  test('nor does one that comes and goes', () => {
+  test('a cluster with intermittent connectivity does not extend the deadline', () => {
     const { preparedAt, ...unprepared } = deployingFor(9);
     const object = direct({ a: unprepared, b: { state: 'Skipped' }, c: { state: 'Skipped' } });
     const late = { ...object, status: { ...object.status, progressedAt: at(1_700) } as RolloutStatus };
@@ -489,14 +510,14 @@ describe('what has failed', () => {
   const illToo = { b: unhealthy };
   test.each([
     { reason: 'an abort', spec: { abort: true }, clusters: {}, ends: 'Aborted' },
-    { reason: 'an abort of what is paused', spec: { abort: true, paused: true }, clusters: {}, ends: 'Aborted' },
+    { reason: 'an abort while paused', spec: { abort: true, paused: true }, clusters: {}, ends: 'Aborted' },
     {
-      reason: 'a failure that is left as it is',
+      reason: 'a failure without a rollback',
       spec: { rollbackOnFailure: false },
       clusters: illToo,
       ends: 'Unhealthy',
     },
-  ])('$reason waits for a cluster that is out of reach, but not for ever', ({ spec, clusters, ends }) => {
+  ])('$reason waits for an unreachable cluster until the deadline', ({ spec, clusters, ends }) => {
     const object = (secondsAgo: number) =>
       rolloutWith({
         spec: { strategy: 'Direct', ...spec },
@@ -511,7 +532,7 @@ describe('what has failed', () => {
     expect(reasonOf(status)).toBe(ends);
   });
 
-  test('the time while it was paused does not count', () => {
+  test('paused time does not count', () => {
     const object = direct({ a: { ...deployingFor(1_900) } });
     const conditions = [
       { type: 'Progressing', status: 'False', reason: 'Paused', message: '', lastTransitionTime: at(1) },
@@ -520,7 +541,7 @@ describe('what has failed', () => {
     expect(nextStep(late, factsWith(), now).status).toMatchObject({ phase: 'Deploying', progressedAt: at(0) });
   });
 
-  test('a cluster that cannot be reached before anything was changed goes back into the line', () => {
+  test('an unreachable, unchanged cluster is Pending again', () => {
     const { preparedAt, ...unprepared } = deployingFor(9);
     const { status } = nextStep(
       direct({ a: unprepared, b: healthyFor(9), c: healthyFor(9) }),
@@ -532,7 +553,7 @@ describe('what has failed', () => {
   });
 });
 
-describe('the way back', () => {
+describe('rollback', () => {
   const back = (cluster: object, status: object = {}) =>
     rolloutWith({
       clusters: {
@@ -549,7 +570,7 @@ describe('the way back', () => {
     });
   const restoredOnce = { restoredAt: at(20), healthySince: undefined, lastCheckedAt: undefined };
 
-  test('is asked for until it is done, and then looked at', () => {
+  test('restores until done, then checks', () => {
     expect(actionsFor(back({}))).toEqual(['restore a']);
     expect(actionsFor(back({ retryAt: at(-5) }))).toEqual([]);
     expect(actionsFor(back(restoredOnce))).toEqual(['check a']);
@@ -557,19 +578,19 @@ describe('the way back', () => {
 
   test.each([
     {
-      reason: 'well again',
+      reason: 'healthy again',
       cluster: { ...restoredOnce, healthySince: at(5) },
       state: 'RolledBack',
       ends: 'RolledBack',
     },
     {
-      reason: 'nothing was there before',
+      reason: 'nothing was installed before',
       cluster: { ...restoredOnce, snapshotBefore: undefined },
       state: 'RolledBack',
       ends: 'RolledBack',
     },
     {
-      reason: 'not well any more',
+      reason: 'restored but unhealthy',
       cluster: { ...restoredOnce, failuresInRow: 3 },
       state: 'Failed',
       ends: 'RollbackFailed',
@@ -581,7 +602,7 @@ describe('the way back', () => {
     expect(reasonOf(status)).toBe(ends);
   });
 
-  test('ends where nothing goes forward, and says whom to look after', () => {
+  test('ends at the deadline and lists the clusters to repair', () => {
     const { status } = nextStep(back({}, { progressedAt: at(1_801) }), factsWith(), now);
     expect(statesOf(status).a).toBe('Failed');
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(
@@ -589,7 +610,7 @@ describe('the way back', () => {
     );
   });
 
-  test('comes before an abort, and after the end too', () => {
+  test('takes precedence over an abort, and is possible after the end', () => {
     const both = rolloutWith({ spec: { abort: true, rollback: true }, clusters: { a: healthyFor(9) } });
     expect(nextStep(both, factsWith(), now).status.phase).toBe('RollingBack');
     const done = (spec: object, status: object = {}) =>
@@ -608,9 +629,9 @@ describe('the way back', () => {
     expect(actionsFor(done({ rollback: true }))).toEqual(['reopen']);
     expect(actionsFor(done({}, degraded))).toEqual(['reopen']);
     expect(actionsFor(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
-    expect(actionsFor(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
-    // Another one was taken back to it, and what is not well since then sets off no second way back; people may.
-    const returnedTo = factsWith({ installedBy: () => 'rollout', restoredBy: () => 'a newer one' });
+    expect(actionsFor(done({ rollback: true }), factsWith({ installedBy: () => 'newer' }))).toEqual([]);
+    // An automatic rollback does not follow another rollback that restored this version; users can still request one.
+    const returnedTo = factsWith({ installedBy: () => 'rollout', restoredBy: () => 'newer' });
     expect(actionsFor(done({}, degraded), returnedTo)).toEqual([]);
     expect(actionsFor(done({ rollback: true }), returnedTo)).toEqual(['reopen']);
     const [condition] = degraded.conditions;
@@ -619,11 +640,11 @@ describe('the way back', () => {
   });
 
   test.each([
-    { reason: 'nobody knows what is there', installedBy: undefined, state: 'RollingBack' },
-    { reason: 'it has put there what is there', installedBy: 'rollout', state: 'RollingBack' },
-    { reason: 'it was cut off before it was in use', installedBy: 'the one before', state: 'RollingBack' },
-    { reason: 'another one has come after it', installedBy: 'a newer one', state: 'Skipped' },
-  ])('after the end, of a cluster where it was not done: $reason', ({ installedBy, state }) => {
+    { reason: 'no installation is recorded', installedBy: undefined, state: 'RollingBack' },
+    { reason: 'this rollout made the installation', installedBy: 'rollout', state: 'RollingBack' },
+    { reason: 'it was interrupted before its version was in use', installedBy: 'the one before', state: 'RollingBack' },
+    { reason: 'a later rollout replaced it', installedBy: 'newer', state: 'Skipped' },
+  ])('an unfinished cluster after the end: $reason', ({ installedBy, state }) => {
     const ended = rolloutWith({
       spec: { rollback: true },
       clusters: { a: { ...deployingFor(90), deploymentBefore: 'the one before' }, b: healthyFor(9) },
@@ -638,18 +659,18 @@ describe('the way back', () => {
   });
 });
 
-describe('times that lie ahead, by the clock of another manager', () => {
+describe('times in the future', () => {
   const hour = -3_600;
   const direct = (cluster: object, status: object = {}) =>
     rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster, b: healthyFor(9), c: healthyFor(9) }, status });
 
   test.each([
     {
-      reason: 'what was deployed then is looked at now, and the look counts',
+      reason: 'a future deployment time does not delay the check',
       cluster: { ...deployingFor(5), state: 'Validating', deployedAt: at(hour) },
     },
-    { reason: 'what was seen then is looked at again', cluster: { ...healthyFor(100), lastCheckedAt: at(hour) } },
-    { reason: 'and what was well since then', cluster: { ...healthyFor(100, 5), healthySince: at(hour) } },
+    { reason: 'a check with a future time is repeated', cluster: { ...healthyFor(100), lastCheckedAt: at(hour) } },
+    { reason: 'a future healthySince is dropped', cluster: { ...healthyFor(100, 5), healthySince: at(hour) } },
   ])('$reason', ({ cluster }) => {
     const object = direct(cluster);
     const step = nextStep(object, factsWith(), now);
@@ -661,12 +682,12 @@ describe('times that lie ahead, by the clock of another manager', () => {
     expect(status.phase).toBe('Completed');
   });
 
-  test('a step is taken again when the longest wait is over, not when that clock says', () => {
+  test('a retry waits for the maximum delay at most', () => {
     expect(actionsFor(direct({ ...deployingFor(5), retryAt: at(hour) }))).toContain('install a');
     expect(actionsFor(direct({ ...deployingFor(5), retryAt: at(-59) }))).not.toContain('install a');
   });
 
-  test('no deadline moves away, and no pause', () => {
+  test('deadlines and pauses are not extended', () => {
     const { status } = nextStep(
       direct(deployingFor(5), { progressedAt: at(hour), startedAt: at(hour) }),
       factsWith(),
@@ -693,17 +714,17 @@ describe('outcomes', () => {
 
   test.each([
     {
-      reason: 'of a step that was overtaken',
+      reason: 'of a superseded step',
       object: one({ ...deployingFor(5), attempt: 'u.rollback', state: 'RollingBack' }),
       outcome: (each: Rollout) => deployed(each, 'a', 'u.install', { revision: 2, namespace: 'n' }, now),
     },
     {
-      reason: 'of a look that began before the change',
+      reason: 'of a check that started before the change',
       object: one(validating),
       outcome: (each: Rollout) => checked(each, 'a', 'u.install', look('Healthy', now - 200_000)),
     },
     {
-      reason: 'of a look at what is no longer watched',
+      reason: 'of a check of a cluster that is not monitored',
       object: one(unhealthy),
       outcome: (each: Rollout) => checked(each, 'a', 'u.install', look('Healthy')),
     },
@@ -713,22 +734,22 @@ describe('outcomes', () => {
       outcome: (each: Rollout) => prepared(each, 'a', 'u.install', { fromVersion: 'v9' }, now),
     },
     {
-      reason: 'of a restoration that nobody wanted',
+      reason: 'of an unwanted restore',
       object: one(validating),
       outcome: (each: Rollout) => restored(each, 'a', 'u.rollback', 3, now),
     },
     {
-      reason: 'of a switch that nobody wanted',
+      reason: 'of an unwanted switch',
       object: one(validating),
       outcome: (each: Rollout) => switched(each, 'a', 'u.switch', now),
     },
     {
-      reason: 'of a cluster that is not there',
+      reason: 'of an unknown cluster',
       object: one(validating),
       outcome: (each: Rollout) => stepFailed(each, 'z', 'u.install', { temporary: true, message: '' }, now, 1),
     },
     {
-      reason: 'of what was taken back already',
+      reason: 'of a rollout that is already rolled back',
       object: {
         ...one(validating),
         status: { ...one(validating).status, rollback: { reason: 'Requested', startedAt: at(1) } },
@@ -739,7 +760,7 @@ describe('outcomes', () => {
     expect(outcome(object)).toBe(object.status);
   });
 
-  test('well once is well since then; unwell three times is unhealthy; not known is neither', () => {
+  test('one success is healthy, three failures are unhealthy, Unknown is neither', () => {
     expect(first(checked(one(validating), 'a', 'u.install', look('Healthy')))).toMatchObject({
       healthySince: at(0),
       checks: 11,
@@ -758,7 +779,7 @@ describe('outcomes', () => {
     expect(unknown?.healthySince).toBeUndefined();
   });
 
-  test('what is out of reach is tried again, later and later; what is refused has failed', () => {
+  test('temporary failures are retried with backoff, refusals are final', () => {
     const failed = (cluster: object, temporary: boolean) =>
       first(stepFailed(one(cluster), 'a', 'u.install', { temporary, message: 'why' }, now, 1_000));
     expect(failed(deployingFor(5), true)).toMatchObject({ state: 'Deploying', retryAt: at(-1), failuresInRow: 1 });
@@ -767,7 +788,7 @@ describe('outcomes', () => {
     expect(failed(deployingFor(5), false)).toMatchObject({ state: 'Unhealthy', message: 'why' });
   });
 
-  test('on the way back people are called where it is refused again and again', () => {
+  test('a rollback fails after repeated refusals', () => {
     const back = { ...deployingFor(5), state: 'RollingBack', attempt: 'u.rollback' };
     const tried = (...outcomes: readonly ('refused' | 'out of reach')[]) => {
       let object = one(back);

@@ -49,7 +49,7 @@ describe('the stages of a canary', () => {
     ]);
   });
 
-  test('a cluster that cannot be worked on takes no place: the next one is the trial', () => {
+  test('an unavailable cluster does not count for the first stage', () => {
     const clusters = [cluster('a', 'Dev', false), cluster('b'), cluster('c'), cluster('d')];
     expect(stagesOf(specWith({ strategy: 'Canary' }), clusters).map((stage) => stage.clusters)).toEqual([
       ['b'],
@@ -73,7 +73,7 @@ describe('the stages of the other strategies', () => {
       stages: [['dev-1'], ['dev-2'], ['staging'], ['prod']],
     },
     {
-      reason: 'rolling: as it is said, then the others',
+      reason: 'rolling: clusterOrder first, then the others',
       spec: {
         strategy: 'Rolling',
         rollingConfig: { clusterOrder: ['staging', 'dev-2'], validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M' },
@@ -86,7 +86,7 @@ describe('the stages of the other strategies', () => {
     expect(stagesOf(specWith(spec as unknown as Partial<Spec>), given).map((stage) => stage.clusters)).toEqual(stages);
   });
 
-  test('whatever the strategy, each cluster is in one stage, and none is empty', () => {
+  test('every strategy puts each cluster into exactly one non-empty stage', () => {
     const names = fc.uniqueArray(fc.integer({ min: 0, max: 999 }), { maxLength: 60 });
     const environment = fc.constantFrom<Environment>('Dev', 'Staging', 'Production');
     fc.assert(
@@ -112,7 +112,7 @@ describe('the stages of the other strategies', () => {
   });
 });
 
-describe('what is left out has the values of the requirement', () => {
+describe('defaults', () => {
   const pacing = (more: Partial<Spec>, coexist = false) => {
     const spec = specWith(more);
     const config = configOf(spec, coexist) as Record<string, unknown>;
@@ -120,7 +120,7 @@ describe('what is left out has the values of the requirement', () => {
   };
   const minute = 60_000;
 
-  test('canary: five minutes a stage, 95 %, and the last is not waited for', () => {
+  test('canary: five minutes a stage, 95 %, no waiting period for the last stage', () => {
     const canary = pacing({ strategy: 'Canary' });
     expect([1, 2, 3].map((stage) => canary.periodMilliseconds(stage))).toEqual([5 * minute, 5 * minute, 0]);
     expect(canary.successThreshold).toBe(0.95);
@@ -137,7 +137,7 @@ describe('what is left out has the values of the requirement', () => {
     });
   });
 
-  test('blue-green where two cannot run side by side: it is watched as long, after the switch', () => {
+  test('blue-green without coexistence: validated after the switch', () => {
     const { blueGreen, periodMilliseconds } = pacing({ strategy: 'BlueGreen' });
     expect(periodMilliseconds(1)).toBe(0);
     expect(blueGreen?.monitorMilliseconds).toBe(10 * minute);
@@ -151,7 +151,7 @@ describe('what is left out has the values of the requirement', () => {
   });
 });
 
-test('the digest is of the plan and its snapshots, not of the order of keys', () => {
+test('the digest depends on the plan and its snapshots, not on the order of keys', () => {
   const plan = { operatorUid: 'u', chartDigest: 'd', strategy: 'Direct' as const, config: { a: 1, b: 2 }, stages: [] };
   const digest = planDigest(plan, [['dev', 'sha256:1']]);
   expect(planDigest({ ...plan, config: { b: 2, a: 1 } }, [['dev', 'sha256:1']])).toBe(digest);

@@ -18,7 +18,7 @@ const facts: Facts = {
   notBefore: () => 0,
 };
 
-/** As large as one gets: everything that a cluster can have at once, with names and words as long as they may be. */
+/** The largest possible rollout: every field of every cluster is set, with names and messages of maximum length. */
 function largest(strategy: 'Rolling' | 'BlueGreen', count: number, letter: string): Rollout {
   const names = Array.from({ length: count }, (_, number) => longestName('cluster', number));
   const spec = {
@@ -79,15 +79,15 @@ describe('a status with very many clusters', () => {
       return next.status ?? {};
     };
     object = { ...object, status: nextStep(object, facts, now, failed).status };
-    // All have come to their end at once, and each has something to say about it.
+    // All clusters finish at once, each with a message.
     object = { ...object, status: nextStep(object, facts, now + 3_600_000).status };
     expect(object.status?.counts?.failed).toBe(1_000);
     expect(object.status?.clusters?.[0]?.message).toMatch(/^rollback timed out: .+…$/);
-    // etcd takes 1,572,864 bytes; who has written what comes on top, some kilobytes for lists that are written whole.
+    // The limit of etcd is 1,572,864 bytes; managedFields need some kilobytes more.
     expect(Buffer.byteLength(JSON.stringify(object))).toBeLessThan(1_250_000);
   });
 
-  test('of few, each says as much as there is room for, and never more', () => {
+  test('with few clusters each message uses the available space', () => {
     const object = largest('Rolling', 3, 'w');
     const step = nextStep(object, facts, now + 3_600_000, (each) =>
       stepFailed(each, longestName('cluster', 0), attempt, { temporary: true, message: 'w'.repeat(4_096) }, now, 1),

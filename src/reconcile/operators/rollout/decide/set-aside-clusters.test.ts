@@ -1,4 +1,4 @@
-/** Clusters that were deployed and are paused, or out of reach, since. */
+/** Tests of deployed clusters that are paused or unreachable afterwards. */
 import { describe, expect, test } from 'vitest';
 import {
   actionsFor,
@@ -16,7 +16,7 @@ import { nextStep } from './next-step.ts';
 
 const canary = { strategy: 'Canary', canaryConfig: { stages: [66] } };
 const late = { progressedAt: at(9_000) };
-/** Nobody has had an answer since. */
+/** A cluster that has not responded since. */
 const lost = (seconds: number) => ({ ...healthyFor(seconds), state: 'Validating', healthySince: undefined });
 const back = { ...healthyFor(9_000), state: 'RollingBack', attempt: 'u.rollback' };
 
@@ -30,10 +30,10 @@ interface Row {
   readonly stage?: number;
 }
 
-describe('a cluster that was deployed', () => {
+describe('a deployed cluster', () => {
   test.each<Row>([
     {
-      reason: 'and is paused since: the others go on',
+      reason: 'paused: the others continue',
       given: { spec: canary, clusters: { a: healthyFor(600), b: healthyFor(600) } },
       paused: ['a'],
       phase: 'Deploying',
@@ -41,7 +41,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Validating', b: 'Healthy', c: 'Deploying' },
     },
     {
-      reason: 'and is paused since, though nothing went forward for long: nothing is taken back',
+      reason: 'paused without progress for long: nothing is rolled back',
       given: { spec: canary, clusters: { a: healthyFor(600), b: healthyFor(600) }, status: late },
       paused: ['a'],
       phase: 'Deploying',
@@ -49,14 +49,14 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Validating', b: 'Healthy', c: 'Deploying' },
     },
     {
-      reason: 'and is paused since: what is well without it is completed',
+      reason: 'paused: the rollout completes without it',
       given: { spec: { strategy: 'Direct' }, clusters: { a: healthyFor(9), b: healthyFor(9), c: healthyFor(9) } },
       paused: ['a'],
       phase: 'Completed',
       states: { a: 'Validating', b: 'Healthy', c: 'Healthy' },
     },
     {
-      reason: 'and is out of reach since: that may be the fault of what was deployed, so nobody follows',
+      reason: 'unreachable, possibly caused by the new version: no other cluster starts',
       given: { spec: canary, clusters: { a: lost(600), b: healthyFor(600) } },
       away: ['a'],
       phase: 'Validating',
@@ -64,7 +64,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Validating', b: 'Healthy', c: 'Pending' },
     },
     {
-      reason: 'and is out of reach for longer than anything may take: all is taken back',
+      reason: 'unreachable beyond the deadline: all clusters are rolled back',
       given: {
         spec: canary,
         clusters: { a: lost(9_000), b: healthyFor(9_000) },
@@ -75,7 +75,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'RollingBack', b: 'RollingBack', c: 'Skipped' },
     },
     {
-      reason: 'and is out of reach, where so many may fail: the others go on',
+      reason: 'unreachable within maxFailures: the others continue',
       given: { spec: { ...canary, maxFailures: 1 }, clusters: { a: lost(600), b: healthyFor(600) } },
       away: ['a'],
       phase: 'Deploying',
@@ -83,7 +83,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Validating', b: 'Healthy', c: 'Deploying' },
     },
     {
-      reason: 'and is out of reach, where another has used up what may fail: nobody follows',
+      reason: 'unreachable with maxFailures used up: no other cluster starts',
       given: {
         spec: { ...canary, maxFailures: 1 },
         clusters: { a: lost(600), b: { ...healthyFor(600), state: 'RolledBack' } },
@@ -94,7 +94,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Validating', b: 'RolledBack', c: 'Pending' },
     },
     {
-      reason: 'and is paused before the switch: the others are switched',
+      reason: 'paused before the switch: the others are switched',
       given: {
         spec: { strategy: 'BlueGreen' },
         clusters: {
@@ -108,7 +108,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Deploying', b: 'Validating', c: 'Deploying' },
     },
     {
-      reason: 'where nobody looks is done, paused or not',
+      reason: 'without health checks it is done, paused or not',
       given: {
         spec: { strategy: 'Direct', directConfig: { parallelClusters: 10, skipHealthChecks: true } },
         clusters: { a: healthyFor(9), b: healthyFor(9), c: healthyFor(9) },
@@ -119,7 +119,7 @@ describe('a cluster that was deployed', () => {
       states: { a: 'Healthy', b: 'Healthy', c: 'Healthy' },
     },
     {
-      reason: 'and is taken back alone, and is not back in time: people look after it, and the others go on',
+      reason: 'its own rollback times out: it needs manual repair, and the others continue',
       given: {
         spec: { ...canary, maxFailures: 1 },
         clusters: { a: back, b: healthyFor(9_000) },
@@ -136,7 +136,7 @@ describe('a cluster that was deployed', () => {
     expect(status).toMatchObject({ phase, stage });
   });
 
-  test('and is paused is not looked at, and is looked at again when it is not paused any more', () => {
+  test('is not checked while paused, and checked again afterwards', () => {
     const object = rolloutWith({ clusters: { a: healthyFor(100, 31) } });
     expect(actionsFor(object, factsWith({ paused: ['a'] }))).toEqual([]);
     const { status } = nextStep(object, factsWith({ paused: ['a'] }), now);
@@ -144,7 +144,7 @@ describe('a cluster that was deployed', () => {
     expect(actionsFor(resumed, factsWith())).toContain('check a');
   });
 
-  test('what is said of it at the end', () => {
+  test('has a message at the end', () => {
     const clusters = { a: healthyFor(9), b: healthyFor(9), c: healthyFor(9) };
     const { status } = nextStep(
       rolloutWith({ spec: { strategy: 'Direct' }, clusters }),
@@ -155,24 +155,24 @@ describe('a cluster that was deployed', () => {
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toBe('healthy on 2 of 3 clusters');
   });
 
-  test('what Helm is at work on is brought to its end, paused or not', () => {
+  test('finishes a running Helm operation while paused', () => {
     expect(actionsFor(rolloutWith({ clusters: { a: deployingFor(5) } }), factsWith({ paused: ['a'] }))).toContain(
       'install a',
     );
   });
 });
 
-describe('where all that were deployed are paused', () => {
+describe('all deployed clusters are paused', () => {
   const one = { spec: canary, clusters: { a: healthyFor(9_000), b: { state: 'Skipped' } }, status: late };
 
-  test('it waits for people: no time runs out, nobody follows, and it takes no place', () => {
+  test('waits for a user without a deadline, a new cluster or a slot', () => {
     const { status } = nextStep(rolloutWith(one), factsWith({ paused: ['a'] }), now);
     expect(status).toMatchObject({ stage: 1, heldSince: at(0) });
     expect(status.rollback).toBeUndefined();
     expect(reasonOf(status, 'Progressing')).toBe('ClusterPaused');
   });
 
-  test('it goes on when they are not paused any more', () => {
+  test('continues when they are resumed', () => {
     const held = {
       ...one,
       clusters: { ...one.clusters, a: healthyFor(9_000, 60) },
@@ -181,7 +181,7 @@ describe('where all that were deployed are paused', () => {
     expect(actionsFor(rolloutWith(held))).toEqual(['resume', 'check a']);
   });
 
-  test('one after the other goes on with the next, and is not completed without one that is well', () => {
+  test('Rolling continues with the next cluster, and never completes without a healthy one', () => {
     const rolling = (clusters: Given['clusters'], stage: number) =>
       nextStep(
         rolloutWith({ ...(clusters === undefined ? {} : { clusters }), status: { stage } }),

@@ -23,7 +23,7 @@ type Members = Readonly<Record<string, unknown>>;
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As the API server merges a patch. */
+/** Merges a patch like the API server. */
 const merged = (value: unknown, patch: Members): Members => {
   const before = isMembers(value) ? value : {};
   const after = Object.entries(patch).map(([key, each]) => [key, isMembers(each) ? merged(before[key], each) : each]);
@@ -32,7 +32,7 @@ const merged = (value: unknown, patch: Members): Members => {
   );
 };
 
-/** What is stored once the one was written over the other. */
+/** Returns the stored spec after writing `after` over `before`. */
 async function over(before: InstallationSpec, after: InstallationSpec): Promise<InstallationSpec> {
   let stored: Members = { ...before };
   const client = {
@@ -48,40 +48,40 @@ async function over(before: InstallationSpec, after: InstallationSpec): Promise<
   return stored as unknown as InstallationSpec;
 }
 
-describe('a side that is kept for its time', () => {
+describe('a kept side', () => {
   test.each<{ reason: string; before: InstallationSpec; after: InstallationSpec; kept: readonly string[] }>([
     {
-      reason: 'stays known when the other side is upgraded where it is',
+      reason: 'stays recorded after an in-place upgrade of the other side',
       before: specOf('green', { previous: kept('blue') }),
       after: specOf('green', { previous: inPlace }),
       kept: ['blue'],
     },
     {
-      reason: 'stays known when that upgrade is taken back',
+      reason: 'stays recorded after the rollback of that upgrade',
       before: specOf('green', { previous: inPlace, kept: [kept('blue')] }),
       after: specOf('green'),
       kept: ['blue'],
     },
     {
-      reason: 'stays known when a third namespace takes over',
+      reason: 'stays recorded after a switch to a third namespace',
       before: specOf('green', { previous: kept('blue') }),
       after: specOf('red', { previous: kept('green') }),
       kept: ['blue'],
     },
     {
-      reason: 'is none any more where it is used again',
+      reason: 'is dropped when it is in use again',
       before: specOf('green', { previous: kept('blue') }),
       after: specOf('blue', { previous: kept('green') }),
       kept: [],
     },
     {
-      reason: 'is none any more where everything goes back to it',
+      reason: 'is dropped after a rollback to it',
       before: specOf('green', { previous: kept('blue'), kept: [kept('red')] }),
       after: specOf('blue'),
       kept: ['red'],
     },
     {
-      reason: 'is there once, however often it is written down',
+      reason: 'is recorded once',
       before: specOf('green', { previous: kept('blue'), kept: [kept('red')] }),
       after: specOf('green', { previous: kept('blue') }),
       kept: ['red'],

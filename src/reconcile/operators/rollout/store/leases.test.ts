@@ -10,7 +10,7 @@ const underWay = (name: string, more: object = {}) =>
   rollout(name, { phase: 'Deploying', startedAt: '2026-01-01T00:00:00Z', ...more });
 const held = { heldSince: '2026-01-01T00:00:00Z' };
 
-/** As many as two at once, and these are there. */
+/** Leases with a maximum of two concurrent rollouts, and the given rollouts. */
 function holdsAmong(...all: readonly Rollout[]): RolloutLeases {
   const client = {
     list: async (resource: Resource) => ({ metadata: {}, items: resource === leases ? [] : all }),
@@ -20,13 +20,13 @@ function holdsAmong(...all: readonly Rollout[]): RolloutLeases {
 }
 
 const rows = [
-  { reason: 'two are under way', others: [underWay('a'), underWay('b')], isFull: true },
+  { reason: 'two are in progress', others: [underWay('a'), underWay('b')], isFull: true },
   { reason: 'one of them has ended', others: [underWay('a'), underWay('b', { finishedAt: 'then' })], isFull: false },
-  { reason: 'one of them waits for people', others: [underWay('a'), underWay('b', held)], isFull: false },
+  { reason: 'one of them waits for a user', others: [underWay('a'), underWay('b', held)], isFull: false },
   { reason: 'one waits for its Approval', others: [underWay('a'), rollout('b', { phase: 'Planning' })], isFull: false },
 ];
 
-test.each(rows)('whether a place is left for one more, where $reason', async ({ others, isFull }) => {
+test.each(rows)('start: $reason', async ({ others, isFull }) => {
   const started: string[] = [];
   const one = rollout('new', { phase: 'Planning' });
   const refusal = await holdsAmong(...others, one).start(one, ['here'], async () => started.push('start'));
@@ -34,7 +34,7 @@ test.each(rows)('whether a place is left for one more, where $reason', async ({ 
   expect(started).toEqual(isFull ? [] : ['start']);
 });
 
-test.each(rows)('whether one that was held may go on, where $reason', async ({ others, isFull }) => {
+test.each(rows)('resume: $reason', async ({ others, isFull }) => {
   const started: string[] = [];
   const one = underWay('held', held);
   const refusal = await holdsAmong(...others, one).resume(one, async () => started.push('resume'));

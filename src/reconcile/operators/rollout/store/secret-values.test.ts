@@ -4,7 +4,7 @@ import { secretValues } from './secret-values.ts';
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The namespace of the platform, with these Secrets in it. */
+/** A client for the platform namespace with these Secrets. */
 const clientWith = (secrets: Readonly<Record<string, object>>): Pick<Client, 'get'> => ({
   get: (async (_: unknown, { name }: { name: string }) => {
     const found = secrets[name];
@@ -23,16 +23,16 @@ const client = clientWith({
 });
 const read = (name: string) => secretValues(client, { namespace: 'kidp-system', name }, 'shop', 'Dev');
 
-test('those for all environments come first', async () => {
+test('values for all environments come first', async () => {
   expect(await read('shop')).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
 test.each([
   { reason: 'the Secret of another Operator', name: 'other', says: `label ${label}=shop` },
-  { reason: 'a Secret that is no values', name: 'unlabelled', says: `label ${label}=shop` },
-  { reason: 'one that is not there is told alike', name: 'none', says: `label ${label}=shop` },
-  { reason: 'what cannot be read is not quoted', name: 'broken', says: 'is not valid YAML' },
-])('refused: $reason', async ({ name, says }) => {
+  { reason: 'a Secret without the label', name: 'unlabelled', says: `label ${label}=shop` },
+  { reason: 'a missing Secret gives the same error', name: 'none', says: `label ${label}=shop` },
+  { reason: 'invalid YAML is not quoted', name: 'broken', says: 'is not valid YAML' },
+])('rejects $reason', async ({ name, says }) => {
   await expect(read(name)).rejects.toMatchObject({ code: 'chart/invalid', message: expect.stringContaining(says) });
   await expect(read(name)).rejects.not.toThrow(/hidden/);
 });

@@ -4,7 +4,7 @@ import { Latest } from '../../../deployable/latest.ts';
 import type { Rollout, RolloutStatus } from '../rollout.ts';
 import { StatusWriter } from './status-writer.ts';
 
-/** One object in an API server that compares and swaps, and answers a few turns later. */
+/** An API server with one object and compare-and-swap, which responds some microtasks later. */
 class Server {
   object = {
     apiVersion: 'platform.company.com/v1',
@@ -43,15 +43,15 @@ class Server {
 
 const oneMore = ({ status = {} }: Rollout): RolloutStatus => ({ ...status, stage: (status.stage ?? 0) + 1 });
 
-describe('many who write at the same time', () => {
-  test('each is heard once, whenever they come, and many share a write', async () => {
+describe('concurrent writers', () => {
+  test('apply each change once and share writes', async () => {
     const server = new Server();
     const writer = new StatusWriter(server.client, new Latest(), () => {});
     const first = server.object;
     const all: Promise<unknown>[] = [];
     for (let turn = 0; turn < 60; turn += 1) {
       all.push(writer.update(first, oneMore));
-      // Now and then at the very moment when a line has come to its end.
+      // Some changes arrive exactly when the queue becomes empty.
       for (let wait = 0; wait < turn % 12; wait += 1) await Promise.resolve();
     }
     await Promise.all(all);
@@ -59,25 +59,25 @@ describe('many who write at the same time', () => {
     expect(server.writes).toBeLessThan(60);
   });
 
-  test('what somebody else has written meanwhile stays', async () => {
+  test('keep concurrent changes of others', async () => {
     const server = new Server();
-    const told: number[] = [];
-    const writer = new StatusWriter(server.client, new Latest(), (_, after) => told.push(after.status?.stage ?? 0));
+    const result: number[] = [];
+    const writer = new StatusWriter(server.client, new Latest(), (_, after) => result.push(after.status?.stage ?? 0));
     const before = server.object;
     server.write({ stage: 40 });
     await writer.update(before, oneMore);
     expect(server.object.status?.stage).toBe(41);
-    expect(told).toEqual([41]);
+    expect(result).toEqual([41]);
   });
 
-  test('where nothing changes nothing is written', async () => {
+  test('write nothing without a change', async () => {
     const server = new Server();
     const writer = new StatusWriter(server.client, new Latest(), () => {});
     await expect(writer.update(server.object, ({ status }) => status ?? {})).resolves.toBe(server.object);
     expect(server.writes).toBe(0);
   });
 
-  test('a failure is told to all whom it concerns, and the next is heard again', async () => {
+  test('a failure rejects every change in the write, and later changes are applied', async () => {
     const server = new Server();
     const writer = new StatusWriter(server.client, new Latest(), () => {});
     server.failure = new Error('away');
@@ -91,7 +91,7 @@ describe('many who write at the same time', () => {
     expect(server.object.status?.stage).toBe(1);
   });
 
-  test('another object of that name has nothing to do with it', async () => {
+  test('reject if the object was re-created with the same name', async () => {
     const server = new Server();
     const writer = new StatusWriter(server.client, new Latest(), () => {});
     const before = server.object;
