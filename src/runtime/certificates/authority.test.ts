@@ -160,7 +160,7 @@ describe('what happens to the store', () => {
         const stored = await store.readMaterial();
         if (!lost.material) return stored;
         lost.material = false;
-        // As after a deletion: the next write is one over nothing.
+        // Reads as deleted, so the next write does not replace anything.
         return { value: undefined, version: stored.version };
       },
     });
@@ -248,7 +248,7 @@ describe('several replicas', () => {
     const store = memoryStore();
     const authority = await start(clock, store);
     const { signing } = (await store.readMaterial()).value ?? { signing: '' };
-    // Another replica that said what it serves, and then hangs.
+    // Another replica has reported the authority that it serves and then hangs.
     await store.report('hangs', signing);
     await store.writeKeys([], (await store.readKeys()).version);
     await clock.advance(3 * minute);

@@ -1,11 +1,12 @@
 /**
- * One replica's hand in the certificates: a loop that reads the store, publishes the bundle, turns to the stored leaf, reports
- * what it serves, and does the one step that `decideRotation` finds due. Replicas have no leader: each may do any step, and a
- * write over a version that has moved on is refused, so of many that race one wins and the others read again.
+ * The certificate loop of one replica: it reads the store, publishes the bundle, switches to the stored leaf, reports
+ * the authority that it serves, and performs the one step that `decideRotation` finds due. Replicas have no leader:
+ * each may perform any step. A write is rejected if the stored version has changed since it was read, so one of several
+ * racing replicas wins and the others read again.
  *
- * The order inside a pass is what keeps every connection verifiable:
- * report → read → publish → turn → report → write. A replica is on record before it reads a leaf that it may serve, and never
- * turns to an authority that consumers do not carry yet.
+ * The order within a pass keeps every connection verifiable: report → read → publish → switch → report → write. A
+ * replica has reported itself before it reads a leaf that it may serve, and never switches to an authority that is not
+ * in the bundle of consumers yet.
  */
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { ConfigError } from '../errors.ts';
@@ -23,7 +24,7 @@ import { Trust } from './trust.ts';
 
 export interface AuthorityOptions extends CertificateLives {
   store: CertificateStore;
-  /** Unique among replicas, and the same for the life of the process. */
+  /** Must be unique among replicas and constant for the lifetime of the process. */
   identity: string;
   /** DNS names and IP addresses that clients connect to. */
   names: readonly string[];
@@ -58,7 +59,10 @@ export async function startAuthority(options: AuthorityOptions): Promise<Authori
   return replica;
 }
 
-/** A pass that writes is followed by another. More than this in a row means a conflicting writer, and waits for the next interval. */
+/**
+ * A pass that writes is followed by another. More than this in a row indicates a conflicting writer; the loop then
+ * waits for the next interval.
+ */
 const passesInARow = 12;
 const firstRetryMilliseconds = 250;
 const longestRetryMilliseconds = 30_000;
@@ -117,7 +121,7 @@ class Replica implements Authority {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Turns never overlap: one that is asked for while another runs follows it. */
+  /** Syncs never overlap: a sync that is requested during another one runs after it. */
   sync(): Promise<void> {
     const turn = this.#turn.then(() => this.#passes());
     this.#turn = turn.catch(() => {});
@@ -128,7 +132,7 @@ class Replica implements Authority {
     this.#stopping.abort();
     await this.#loop;
     await this.#turn;
-    // Others need not wait for a replica that is gone; if this fails its record expires.
+    // Other replicas need not wait for a replica that has stopped. If this fails, its report expires.
     await this.#options.store.removeReport(this.#options.identity).catch(() => {});
   }
 
@@ -141,7 +145,7 @@ class Replica implements Authority {
         retry = firstRetryMilliseconds;
         await sleep(this.#clock, this.#untilNextTurn(), signal);
       } catch (error) {
-        // What is served stays served: the store being away is no reason to stop.
+        // The current certificate is served further: an unavailable store is no reason to stop.
         this.#log.warn('certificate update failed; retrying', { error, retryMilliseconds: retry });
         await sleep(this.#clock, retry * (0.5 + Math.random() / 2), signal);
         retry = Math.min(retry * 2, longestRetryMilliseconds);
@@ -149,7 +153,7 @@ class Replica implements Authority {
     }
   }
 
-  /** Never sleeps past the next turn by much, so that a wall clock that was stepped is noticed. */
+  /** The wait is at most one resync interval, so that a change of the wall clock is noticed. */
   #untilNextTurn(): number {
     const { resyncMilliseconds } = this.#options;
     if (this.#material === undefined) return resyncMilliseconds;
@@ -185,7 +189,10 @@ class Replica implements Authority {
     return this.#perform(this.#decide(material, keys, others), stored, keys);
   }
 
-  /** What each of them serves. Must be asked after the material was read: then nobody who may serve what it replaces is missed. */
+  /**
+   * Returns the authority that each other replica serves. It must be called after the material was read: then it
+   * includes every replica that may serve a replaced leaf.
+   */
   async #otherReplicas(): Promise<readonly (string | undefined)[]> {
     const { store, identity } = this.#options;
     const { living, vanished } = this.#replicas.observe(await store.readReports());
@@ -201,7 +208,7 @@ class Replica implements Authority {
     return repair({ stored, others, served: this.#served, remembered: this.#material, now: this.#clock.now() });
   }
 
-  /** The authority of the leaf that is served, as long as clients can accept that leaf. */
+  /** Returns the authority of the served leaf while that leaf is valid. */
   #serves(): string | undefined {
     const served = this.#served;
     if (served === undefined) return undefined;
@@ -219,7 +226,7 @@ class Replica implements Authority {
     }
   }
 
-  /** Turns to the stored leaf where consumers can verify it. Returns whether it did. */
+  /** Switches to the stored leaf if consumers can verify it. Returns whether it switched. */
   #adopt(material: Material): boolean {
     const before = this.#material;
     this.#material = material;
@@ -283,7 +290,7 @@ class Replica implements Authority {
       backdateMilliseconds,
       generation: stored.value === undefined ? this.#clock.now() : stored.value.generation + 1,
     });
-    // Written or overtaken: either way the store is not what it was.
+    // Either this replica or another one has written, so the store has changed.
     return 'again';
   }
 

@@ -1,19 +1,19 @@
-/** What passes between an authority and those who serve its leaf or verify it. */
+/** The types shared by an authority and by the servers and clients that use its certificates. */
 import type { KeyPair } from './issue.ts';
 
 export interface Bundle {
-  /** Authorities that clients shall trust, PEM. */
+  /** The authorities that clients must trust, in PEM. */
   readonly pem: string;
   readonly generation: number;
 }
 
 /**
- * Brings the bundle to those who verify us (webhook configurations …). Called again and again; must not replace a bundle of a
- * later generation: a replica that was suspended publishes late.
+ * Publishes the bundle to its consumers, for example to webhook configurations. It is called repeatedly and must not
+ * replace a bundle of a later generation, because a replica that was suspended publishes late.
  */
 export type PublishBundle = (bundle: Bundle) => Promise<Publication>;
 
-/** What consumers hold after publishing, and what they held before. Where there is no consumer yet, both are what was to be published. */
+/** The bundles that consumers held before and after publishing. Without a consumer, both are the published bundle. */
 export interface Publication {
   readonly before: Bundle;
   readonly held: Bundle;
@@ -21,8 +21,11 @@ export interface Publication {
 
 export interface CertificateSource {
   current(): KeyPair;
-  /** What clients need to verify `current`. */
+  /** The bundle that verifies `current`. */
   bundle(): Bundle;
-  /** Called when the leaf or the bundle changes, before the change is reported. Returns the function that unsubscribes. */
+  /**
+   * The listener is called when the leaf or the bundle changes, before the change is reported. Returns a function that
+   * unsubscribes.
+   */
   subscribe(listener: () => void): () => void;
 }

@@ -1,9 +1,10 @@
 /**
- * Certificates in the cluster: the material in a Secret of type kubernetes.io/tls, the authorities' keys in a Secret beside it
- * (`<name>-authorities`, see store.ts for why), and what each replica serves in a Lease of its own: a Lease is made to be written every few seconds,
- * a Secret is not, and a replica that writes only its own object gets in nobody's way.
+ * Stores certificates in the cluster: the material in a Secret of type kubernetes.io/tls, the keys of the authorities
+ * in a second Secret (`<name>-authorities`, see store.ts), and the report of each replica in a Lease of its own. Leases
+ * are designed to be written every few seconds and Secrets are not, and a replica that writes only its own object
+ * causes no conflicts.
  *
- * Needs, in its namespace: get, create, update on the two Secrets; list, create, patch, delete on Leases.
+ * It requires, in its namespace: get, create and update on the two Secrets; list, create, patch and delete on Leases.
  */
 import { createHash } from 'node:crypto';
 import type { Client } from '../client/client.ts';
@@ -18,9 +19,9 @@ import type { CertificateStore, ReplicaReport, Versioned, WriteResult } from './
 interface ClusterStoreOptions {
   client: Client;
   namespace: string;
-  /** Of the Secret with the serving certificate. */
+  /** The name of the Secret with the serving certificate. */
   name: string;
-  /** The duration that kubectl shows for a replica's Lease. Whether a replica is alive is decided by its heartbeat. */
+  /** The duration that kubectl shows for the Lease of a replica. Its heartbeat decides whether a replica is alive. */
   leaseDurationSeconds?: number;
   clock?: Clock;
 }
@@ -68,10 +69,10 @@ export function clusterStore(options: ClusterStoreOptions): CertificateStore {
       else await client.update(secrets, object, { fieldManager });
       return 'written';
     } catch (error) {
-      // Deleted since it was read is a conflict like any other.
+      // A Secret that was deleted after the read is a conflict too.
       if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return 'conflict';
       if (!isImmutableType(error)) throw error;
-      // Somebody made it with another type, which cannot be changed: make room; the next pass creates it.
+      // The Secret was created with another type, which is immutable. Delete it; the next pass creates it again.
       await found(client.delete(secrets, { namespace, name: secret }, precondition(version)));
       return 'conflict';
     }
@@ -96,7 +97,7 @@ export function clusterStore(options: ClusterStoreOptions): CertificateStore {
         },
         spec: { holderIdentity: identity, leaseDurationSeconds, renewTime: microTime(clock.now()) },
       };
-      // Forced: the Lease of this identity is this replica's alone.
+      // Forced, because only this replica owns the Lease of its identity.
       await client.apply(leases, lease, { fieldManager, force: true });
     },
 
@@ -122,7 +123,10 @@ function reportOf(lease: Lease): ReplicaReport {
   };
 }
 
-/** An identity can hold characters that a name cannot (`pod_1.abc`), or be too long; the digest keeps two of them apart. */
+/**
+ * An identity can have characters that a name cannot have (`pod_1.abc`), or be too long. The digest keeps the names
+ * unique.
+ */
 function leaseNameOf(name: string, identity: string): string {
   const readable = identity
     .toLowerCase()
@@ -144,7 +148,10 @@ async function found<T>(answer: Promise<T>): Promise<T | undefined> {
 const precondition = (resourceVersion: string | undefined) =>
   resourceVersion === undefined ? {} : { preconditions: { resourceVersion } };
 
-/** The field is what the API server names; its words are for people, and a Secret that somebody has made immutable is theirs. */
+/**
+ * Checks the field, because the message of the API server may change. A Secret that a user made immutable is not ours
+ * to delete.
+ */
 const isImmutableType = (error: unknown): boolean =>
   error instanceof ApiError &&
   error.status === 422 &&

@@ -1,11 +1,11 @@
-/** Certificates as named fields of text: what a Secret's data is, and a file of the local store. */
+/** Encodes certificates as named text fields: the data of a Secret, or a file of the local store. */
 import { belongTogether, inspect, issuerIn, joinBundle, splitBundle } from './inspect.ts';
 import type { KeyPair } from './issue.ts';
 import type { Material } from './store.ts';
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** `tls.crt`, `tls.key` and `ca.crt` are what kubernetes.io/tls and everybody's tools know; `rotation` is ours. */
+/** `tls.crt`, `tls.key` and `ca.crt` are the standard names of kubernetes.io/tls; `rotation` is specific to kidp. */
 export function encodeMaterial(material: Material): Fields {
   const { generation, next } = material;
   return {
@@ -16,14 +16,15 @@ export function encodeMaterial(material: Material): Fields {
   };
 }
 
-/** Throws where it cannot be used, saying what is wrong without quoting what may be secret. */
+/** Throws if the material is unusable. The message does not quote values, which may be secret. */
 export function decodeMaterial(fields: Fields): Material {
   const leaf = { certificate: required(fields, 'tls.crt'), key: required(fields, 'tls.key') };
   const bundle = splitBundle(required(fields, 'ca.crt'));
   if (!belongTogether(leaf)) throw new Error('tls.key is not the key of tls.crt');
   if (!bundle.every((pem) => inspect(pem).isAuthority))
     throw new Error('ca.crt holds a certificate that is not an authority');
-  // Not stored but found: an authority that did not sign the leaf cannot be the signing one, whatever a field says.
+  // Derived from the signature instead of a stored field: only the authority that signed the leaf can be the signing
+  // one.
   const signing = issuerIn(bundle, leaf.certificate);
   if (signing === undefined) throw new Error('no authority in ca.crt has signed tls.crt');
   const { generation, next } = decodeRotation(fields.rotation);
@@ -33,7 +34,7 @@ export function decodeMaterial(fields: Fields): Material {
   return known ? { ...material, next } : material;
 }
 
-/** A pair of fields for each authority, named by its fingerprint. */
+/** Encodes each authority as two fields, named by its fingerprint. */
 export function encodeKeys(keys: readonly KeyPair[]): Fields {
   return Object.fromEntries(
     keys.flatMap(({ certificate, key }) => {
@@ -46,7 +47,7 @@ export function encodeKeys(keys: readonly KeyPair[]): Fields {
   );
 }
 
-/** Entries that cannot be used are left out: an authority without its key is one to be replaced. */
+/** Unusable entries are omitted: an authority without its key is replaced. */
 export function decodeKeys(fields: Fields): KeyPair[] {
   return Object.entries(fields)
     .filter(([name]) => name.endsWith('.crt'))
@@ -60,7 +61,7 @@ function required(fields: Fields, name: string): string {
   return value;
 }
 
-/** A field that was lost or broken costs a rotation in progress, not the certificates. */
+/** A lost or invalid field aborts a rotation in progress, but does not affect the certificates. */
 function decodeRotation(text: string | undefined): { generation: number; next?: string } {
   try {
     const parsed: unknown = JSON.parse(text ?? '');

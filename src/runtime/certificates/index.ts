@@ -1,10 +1,10 @@
 /**
- * Certificates of our own: an authority and the leaf that servers present, shared by all replicas and rotated before they expire. No
- * client ever meets a certificate that it cannot verify.
+ * Self-managed certificates: an authority and the leaf that servers present, shared by all replicas and rotated before
+ * they expire. Clients can verify every certificate at any time.
  *
- * In: where to keep them (Secrets of a cluster, a directory, memory), the names to serve, and how to publish the bundle.
- * Out: the current leaf and the bundle that verifies it.
- * It must not know: what is served, or who consumes the bundle.
+ * In: a store (Secrets of a cluster, a directory, memory), the names to serve, and a function that publishes the
+ * bundle. Out: the current leaf and the bundle that verifies it. It must not know what is served, or who consumes the
+ * bundle.
  */
 export { type Authority, type AuthorityOptions, startAuthority } from './authority.ts';
 export type { Bundle, CertificateSource, Publication, PublishBundle } from './bundle.ts';

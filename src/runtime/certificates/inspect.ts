@@ -1,10 +1,10 @@
-/** Reads certificates: what the rotation needs to know of one, and nothing that must stay secret. */
+/** Reads the facts about certificates that the rotation needs, none of which is secret. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { KeyPair } from './issue.ts';
 
 export interface CertificateFacts {
-  /** SHA-256 of the certificate, lower-case hexadecimal: its identity everywhere here. */
+  /** The SHA-256 digest of the certificate in lower-case hexadecimal. It identifies a certificate in this module. */
   readonly fingerprint: string;
   readonly notBefore: number;
   readonly notAfter: number;
@@ -13,7 +13,7 @@ export interface CertificateFacts {
   readonly names: readonly string[];
 }
 
-/** Throws on what is not a certificate; the message never holds the input. */
+/** `inspect` reads a certificate. It throws if the input is not a certificate; the message never contains the input. */
 export function inspect(pem: string): CertificateFacts {
   const certificate = parse(pem);
   return {
@@ -25,7 +25,10 @@ export function inspect(pem: string): CertificateFacts {
   };
 }
 
-/** The authority of the bundle that signed this certificate, or undefined. Checked by signature, not by name alone. */
+/**
+ * Returns the authority of the bundle that signed this certificate, or undefined. It verifies the signature, not just
+ * the name.
+ */
 export function issuerIn(bundle: readonly string[], leaf: string): string | undefined {
   const certificate = parse(leaf);
   return bundle.find((pem) => {
@@ -34,7 +37,7 @@ export function issuerIn(bundle: readonly string[], leaf: string): string | unde
   });
 }
 
-/** Whether the private key is the certificate's. */
+/** Returns whether the private key matches the certificate. */
 export function belongTogether(pair: KeyPair): boolean {
   try {
     return parse(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
@@ -43,7 +46,10 @@ export function belongTogether(pair: KeyPair): boolean {
   }
 }
 
-/** The certificates of a bundle, each as PEM of its own, without repeats. Text around them is ignored, as OpenSSL and Go do. */
+/**
+ * Splits a bundle into its certificates, as PEM and without duplicates. Text around them is ignored, as in OpenSSL and
+ * Go.
+ */
 export function splitBundle(bundle: string): string[] {
   const blocks = bundle.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   return [...new Set(blocks.map((block) => `${block}\n`))];
@@ -51,19 +57,19 @@ export function splitBundle(bundle: string): string[] {
 
 export const joinBundle = (certificates: readonly string[]): string => certificates.join('');
 
-/** Whether clients that connect by any of these names accept the certificate. */
+/** Returns whether the certificate is valid for all of these names. */
 export function coversNames(facts: CertificateFacts, wanted: readonly string[]): boolean {
   const present = new Set(facts.names);
   return wanted.every((name) => present.has(canonicalName(name)));
 }
 
-/** One spelling for a name: DNS is not case-sensitive, and an IPv6 address has many forms. */
+/** Returns the canonical form of a name: DNS names are case-insensitive, and an IPv6 address has many forms. */
 export function canonicalName(name: string): string {
   if (isIP(name) !== 6) return name.toLowerCase();
   return new URL(`http://[${name}]`).hostname.slice(1, -1);
 }
 
-/** Every turn of every replica looks at the same few certificates again. */
+/** Cached, because every sync of every replica inspects the same few certificates. */
 const parsed = new Map<string, X509Certificate>();
 const parsedAtMost = 64;
 

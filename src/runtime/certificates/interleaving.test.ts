@@ -1,7 +1,8 @@
 /**
- * Model check of the rotation: real replicas on one store, every call of theirs held until the test lets it through, in an
- * order that fast-check chooses, with replicas that crash, stores that are deleted or garbled and calls that fail in between.
- * After every single call a client that trusts what is published must be able to verify every replica.
+ * Model check of the rotation: real replicas share one store, and each of their calls is held until the test releases
+ * it. fast-check chooses the order of the calls and the faults between them: crashed replicas, deleted or corrupted
+ * stores, failed calls. After every call, a client that trusts the published bundle must be able to verify every
+ * replica.
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +14,7 @@ import { memoryStore } from './local-store.ts';
 import type { CertificateStore } from './store.ts';
 
 const settleMilliseconds = 1000;
-/** How old the bundle may be that a consumer still acts on; less than the time it is given to settle. */
+/** The maximal age of a bundle that a consumer still uses; shorter than the time consumers are given to settle. */
 const consumerLag = 900;
 const resyncMilliseconds = 400;
 
@@ -64,7 +65,7 @@ class World {
   crash(identity: string): void {
     this.replicas.delete(identity);
     this.tickets = this.tickets.filter((ticket) => ticket.replica !== identity);
-    // Its record expires; here at once.
+    // The report of a crashed replica expires; here it does so immediately.
     void this.store.removeReport(identity);
   }
 
@@ -81,7 +82,7 @@ class World {
     this.check();
   }
 
-  /** Everybody gets on, in turn, until nobody has anything left to do for some time. */
+  /** Runs all replicas until none has had anything to do for this time. */
   async calm(milliseconds: number): Promise<void> {
     const end = this.clock.monotonic() + milliseconds;
     while (this.clock.monotonic() < end) {
@@ -105,8 +106,8 @@ class World {
   }
 
   /**
-   * Faults in a row can keep a leaf from being renewed until it expires. Then replicas turn at once: a leaf that is not trusted
-   * yet is no worse than one that has expired, and consumers are given time to follow.
+   * Repeated faults can prevent the renewal of a leaf until it expires. Replicas then switch at once, because a leaf
+   * that is not trusted yet is no worse than an expired one, and consumers are given time to follow.
    */
   #inNeed(): boolean {
     const leaves = [...this.replicas.values()].map(({ authority }) => authority?.current().certificate);
@@ -137,7 +138,7 @@ class World {
     };
   }
 
-  /** What a webhook configuration does: it keeps the later of two generations. */
+  /** Behaves like a webhook configuration: the later of two generations is kept. */
   #publish(replica: string, bundle: Bundle): Promise<Publication> {
     return new Promise<void>((pass, fail) => this.tickets.push({ replica, pass, fail })).then(() => {
       const held = this.published.at(-1)?.bundle;
@@ -152,7 +153,7 @@ class World {
 
 const serving = (world: World) => [...world.replicas.values()].filter(({ authority }) => authority !== undefined);
 
-/** What goes wrong between two calls. */
+/** Faults between two calls. */
 const faults: readonly ((world: World, choice: number) => Promise<void>)[] = [
   async (world) => void (await world.store.writeKeys([], (await world.store.readKeys()).version)),
   async (world, choice) => {
@@ -160,7 +161,7 @@ const faults: readonly ((world: World, choice: number) => Promise<void>)[] = [
     if (ticket !== undefined) await world.pass(ticket, new Error('the API server is away'));
   },
   async (world, choice) => {
-    // Somebody who remembers must stay: with everybody gone and the store lost, nothing could be restored.
+    // One replica must survive: if all replicas and the store are lost, nothing can be restored.
     const identities = [...world.replicas.keys()];
     const victim = identities[choice % identities.length] ?? '';
     const stay = serving(world).filter((entry) => entry !== world.replicas.get(victim));
@@ -171,13 +172,16 @@ const faults: readonly ((world: World, choice: number) => Promise<void>)[] = [
   async (world) => {
     const stored = await world.store.readMaterial();
     if (stored.value === undefined || serving(world).length === 0) return;
-    // Garbled: the leaf's key is another one's.
+    // Corrupted: the key of the leaf is invalid.
     const garbled = { ...stored.value, leaf: { ...stored.value.leaf, key: 'garbage' } };
     await world.store.writeMaterial(garbled, stored.version);
   },
 ];
 
-/** Choices that a seed repeats. A list of them would be shrunk for minutes and fill pages when it fails; a seed says as much. */
+/**
+ * Returns choices that are reproducible from a seed. Shrinking a list of choices would take minutes and its output
+ * would fill pages.
+ */
 function chooser(seed: number): (below: number) => number {
   let state = seed | 0;
   return (below) => {
@@ -207,7 +211,7 @@ describe('replicas that rotate together', () => {
       fc.asyncProperty(fc.integer(), async (seed) => {
         const world = new World();
         await play(world, seed, 400);
-        // And once faults end they come to one authority that all of them serve.
+        // After the last fault, all replicas converge on one authority.
         await world.calm(12_000);
         const { value: material } = await world.store.readMaterial();
         expect(material?.bundle.length).toBe(1);

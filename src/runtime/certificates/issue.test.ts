@@ -196,7 +196,7 @@ describe('canonicalName', () => {
   });
 });
 
-/** Resolves to the code of what the client found wrong, or to undefined. */
+/** Resolves to the code of the verification error of the client, or to undefined. */
 function handshake(leaf: KeyPair, ca: string, servername: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer({ cert: leaf.certificate, key: leaf.key }, (socket) => socket.end());

@@ -39,7 +39,7 @@ interface Validity {
   /** The time of issue, in milliseconds since 1970. */
   readonly now: number;
   readonly validMilliseconds: number;
-  /** How long before `now` it becomes valid, for peers whose clock is behind ours. */
+  /** The time before `now` at which the certificate becomes valid, for peers whose clock is behind. */
   readonly backdateMilliseconds: number;
 }
 
@@ -190,7 +190,7 @@ function signCertificate(content: CertificateContent): string {
 /** The time in a certificate has no fractions of a second (RFC 5280, 4.1.2.5). */
 const wholeSeconds = (milliseconds: number): Date => new Date(Math.floor(milliseconds / 1000) * 1000);
 
-/** A key takes a tenth of a millisecond (RSA: a tenth of a second), which is not worth a thread. */
+/** Generating a key takes 0.1 ms (RSA: 0.1 s), which does not justify a thread. */
 const newKeys = (kind: KeyKind = 'ec') =>
   kind === 'rsa'
     ? generateKeyPairSync('rsa', { modulusLength: 2048 })

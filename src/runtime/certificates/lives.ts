@@ -1,16 +1,16 @@
-/** How long certificates live, and how long their rotation waits for others. */
+/** The lifetimes of certificates, and the waiting times of their rotation. */
 import { ConfigError } from '../errors.ts';
 
 export interface CertificateLives {
   authorityMilliseconds?: number;
   leafMilliseconds?: number;
-  /** How far certificates begin in the past, for peers whose clock is behind. */
+  /** The time by which the validity of a certificate starts in the past, for peers whose clock is behind. */
   backdateMilliseconds?: number;
-  /** How long consumers take to act on a published bundle: an API server learns of it by a watch. */
+  /** The time that consumers need to use a published bundle: an API server receives it through a watch. */
   settleMilliseconds?: number;
-  /** How often the store is read, and this replica reported. */
+  /** The interval at which the store is read and this replica reports itself. */
   resyncMilliseconds?: number;
-  /** A replica that has not reported for this long is gone and no longer waited for. */
+  /** A replica that has not reported for this time is considered gone; rotation no longer waits for it. */
   vanishMilliseconds?: number;
 }
 
@@ -24,7 +24,7 @@ export const defaultLives: Required<CertificateLives> = {
   vanishMilliseconds: 300_000,
 };
 
-/** A life that leaves no time to turn would rotate for ever or serve an expired leaf; better refused at the start. */
+/** Rejects lifetimes that are too short for a rotation: they would cause endless rotations or an expired leaf. */
 export function checkLives(lives: Required<CertificateLives>): void {
   if (lives.authorityMilliseconds < 3 * lives.leafMilliseconds) {
     throw new ConfigError({

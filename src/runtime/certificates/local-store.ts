@@ -1,4 +1,7 @@
-/** Certificates without a cluster: in memory, or in a directory so that clients can keep trusting the bundle over a restart. */
+/**
+ * Stores certificates without a cluster: in memory, or in a directory, so that clients still trust the bundle after a
+ * restart.
+ */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +9,7 @@ import { decodeKeys, decodeMaterial, encodeKeys, encodeMaterial, type Fields } f
 import type { KeyPair } from './issue.ts';
 import type { CertificateStore, Material, ReplicaReport, Versioned, WriteResult } from './store.ts';
 
-/** Any number of replicas of one process can share it. */
+/** `memoryStore` keeps certificates in memory. Any number of replicas in one process can share it. */
 export function memoryStore(): CertificateStore {
   const documents = new Map<string, Fields>();
   return documentStore({
@@ -15,7 +18,10 @@ export function memoryStore(): CertificateStore {
   });
 }
 
-/** `serving.json`, `authorities.json` and `ca.crt` in a directory, for one process at a time. Keys are readable by their owner alone. */
+/**
+ * `directoryStore` keeps certificates in `serving.json`, `authorities.json` and `ca.crt` of a directory, for one
+ * process at a time. Only their owner can read the keys.
+ */
 export function directoryStore(directory: string): CertificateStore {
   const pathOf = (name: string) => join(directory, `${name}.json`);
   return documentStore({
@@ -29,7 +35,7 @@ export function directoryStore(directory: string): CertificateStore {
     async write(name, fields) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replaceFile(pathOf(name), JSON.stringify(fields, null, 2), 0o600);
-      // For `curl --cacert` and its like; the document above is what counts.
+      // For `curl --cacert` and similar tools. The document above is authoritative.
       if (fields['ca.crt'] !== undefined) await replaceFile(join(directory, 'ca.crt'), fields['ca.crt'], 0o644);
     },
   });
@@ -78,7 +84,7 @@ function documentStore(documents: Documents): CertificateStore {
 
 const versionOf = (fields: Fields): string => createHash('sha256').update(JSON.stringify(fields)).digest('hex');
 
-/** A file that does not parse is a document without fields; the missing fields are reported by the caller. */
+/** A file that does not parse yields no fields; the caller reports the missing ones. */
 function parseFields(text: string): Fields {
   try {
     const parsed: unknown = JSON.parse(text);

@@ -1,32 +1,36 @@
-/** What a replica writes to a store that has lost, or never knew, what it serves: certificates in use must stay trusted. */
+/** Restores a store that does not contain the served certificates, so that certificates in use stay trusted. */
 import { inspect } from './inspect.ts';
 import type { KeyPair } from './issue.ts';
 import type { Material } from './store.ts';
 
 export interface Served {
   readonly leaf: KeyPair;
-  /** Fingerprint of the authority that signed it. */
+  /** The fingerprint of the authority that signed the leaf. */
   readonly issuer: string;
 }
 
 interface Loss {
-  /** Undefined where it was deleted, or cannot be used. */
+  /** Undefined if the material was deleted or is unusable. */
   readonly stored: Material | undefined;
   readonly served: Served;
-  /** What the store held when this replica last saw it whole. */
+  /** The last complete material that this replica read from the store. */
   readonly remembered: Material;
-  /** What the other living replicas serve. */
+  /** The authorities that the other living replicas serve. */
   readonly others: readonly (string | undefined)[];
   readonly now: number;
 }
 
-/** The material to write, or undefined where nothing is missing or somebody else remembers better. */
+/**
+ * `repair` returns the material to write, or undefined if nothing is missing or another replica has more recent
+ * material.
+ */
 export function repair({ stored, served, remembered, others, now }: Loss): Material | undefined {
   const known = new Set(remembered.bundle.map((pem) => inspect(pem).fingerprint));
   if (stored === undefined) {
-    // Another serves what this one has never heard of: it has seen a later bundle, which holds ours as well.
+    // Another replica serves an authority that this one does not know, so it has seen a later bundle, which includes
+    // ours.
     if (others.some((serves) => serves !== undefined && !known.has(serves))) return undefined;
-    // What was lost may have been later than what is remembered; the wall clock is later than both.
+    // The lost generation may be later than the remembered one. The wall clock is later than both.
     const generation = Math.max(remembered.generation + 1, now);
     return { ...remembered, leaf: served.leaf, signing: served.issuer, generation };
   }

@@ -1,6 +1,6 @@
 /**
- * Which replicas are alive: those whose heartbeat changes, by this replica's own clock; clocks of two machines are never compared
- * (as in Kubernetes' leader election).
+ * Tracks which replicas are alive: those whose heartbeat changes, measured on the clock of this replica. Clocks of two
+ * machines are never compared, as in the leader election of Kubernetes.
  */
 import type { Clock } from '../clock.ts';
 import type { ReplicaReport } from './store.ts';
@@ -15,7 +15,7 @@ export class LivingReplicas {
     this.#clock = clock;
   }
 
-  /** Takes the reports as they are now; the identities of replicas that have stood still for too long come back as vanished. */
+  /** Records the current reports. It returns the replicas whose heartbeat has not changed for too long as vanished. */
   observe(reports: readonly ReplicaReport[]): { living: ReplicaReport[]; vanished: string[] } {
     const now = this.#clock.monotonic();
     const living: ReplicaReport[] = [];

@@ -1,31 +1,35 @@
 /**
- * Decides what happens to the certificates next: a pure function of what is stored, what replicas report and what time it is.
+ * Decides the next step of the certificates: a pure function of the stored material, the reports of replicas and the
+ * time.
  *
- * An authority lives through three parts. **next**: in the bundle, signs nothing yet, so that every consumer can come to trust it.
- * **signing**: signs the leaf. **retired**: still in the bundle, for replicas that have not turned to the new leaf. A client
- * that trusts the published bundle can so verify every replica at any moment; `authority.test.ts` checks that over interleavings.
+ * An authority has three roles in turn. **next**: it is in the bundle but signs nothing yet, so that every consumer can
+ * learn to trust it. **signing**: it signs the leaf. **retired**: it is still in the bundle, for replicas that have not
+ * switched to the new leaf. A client that trusts the published bundle can therefore verify every replica at any time;
+ * `interleaving.test.ts` checks that.
  */
 import { type CertificateFacts, canonicalName, coversNames } from './inspect.ts';
 
 interface RotationPolicy {
   readonly authorityMilliseconds: number;
   readonly leafMilliseconds: number;
-  /** Names and addresses the leaf must hold. */
+  /** The DNS names and IP addresses that the leaf must contain. */
   readonly names: readonly string[];
 }
 
 export interface RotationView {
   readonly now: number;
   readonly policy: RotationPolicy;
-  /** Undefined where nothing usable is stored and nothing is remembered. */
+  /** Undefined if nothing usable is stored or remembered. */
   readonly material?: MaterialFacts;
-  /** Fingerprints of the authorities whose key is at hand. */
+  /** The fingerprints of the authorities whose key is available. */
   readonly keys: ReadonlySet<string>;
-  /** Whether consumers have carried this authority in their bundle for long enough to rely on it. */
+  /**
+   * Returns whether this authority has been in the bundle of consumers for long enough to be trusted by all of them.
+   */
   readonly settled: (fingerprint: string) => boolean;
-  /** What each living replica serves, by the fingerprint of its authority; undefined for one that serves nothing usable. */
+  /** The fingerprint of the authority that each living replica serves; undefined for a replica without a valid leaf. */
   readonly replicas: readonly (string | undefined)[];
-  /** The generation of another bundle that consumers hold and would not give up for this one. */
+  /** The generation of another bundle that consumers hold and that takes precedence over this one. */
   readonly outpacedBy?: number;
 }
 
@@ -38,25 +42,26 @@ export interface MaterialFacts {
 }
 
 export type RotationStep =
-  /** Nothing of the past can go on: a new authority signs at once. */
+  /** Nothing existing is usable: a new authority signs at once. */
   | { readonly kind: 'begin'; readonly reason: string }
-  /** A new authority joins the bundle. */
+  /** A new authority is added to the bundle. */
   | { readonly kind: 'announce'; readonly reason: string }
-  /** The next authority signs from now on. */
+  /** The next authority becomes the signing one. */
   | { readonly kind: 'promote'; readonly reason: string }
   | { readonly kind: 'renew'; readonly reason: string; readonly names: readonly string[] }
-  /** Authorities leave the bundle. */
+  /** Authorities are removed from the bundle. */
   | { readonly kind: 'drop'; readonly reason: string; readonly fingerprints: readonly string[] }
-  /** Keys that sign no more are destroyed. */
+  /** Keys of retired authorities are deleted. */
   | { readonly kind: 'forget'; readonly reason: string; readonly fingerprints: readonly string[] }
-  /** The same material under a generation that consumers take. */
+  /** The same material is written with a generation that consumers accept. */
   | { readonly kind: 'advance'; readonly reason: string; readonly generation: number }
   | { readonly kind: 'wait'; readonly reason: string };
 
 export function decideRotation(view: RotationView): RotationStep {
   const { material, now } = view;
   if (material === undefined) {
-    // A replica that serves remembers what was lost; a new authority would leave its leaf without anybody who trusts it.
+    // A serving replica can restore the lost material. No consumer would trust the leaf of that replica under a new
+    // authority.
     const others = view.replicas.some((serves) => serves !== undefined);
     if (others) return { kind: 'wait', reason: 'a replica that still serves will restore the store' };
     return { kind: 'begin', reason: 'there is no certificate' };
@@ -70,7 +75,7 @@ export function decideRotation(view: RotationView): RotationStep {
   const leafTrouble = troubleOfLeaf(material.leaf, signing, view);
   if (leafTrouble?.broken === true && canRenew(signing, view)) return renew(leafTrouble);
   if (signingTrouble !== undefined) {
-    // Whoever serves this leaf fails anyway: nothing is lost by turning before consumers trust the new authority.
+    // Connections with this leaf fail anyway, so it does no harm to switch before consumers trust the new authority.
     const lost = leafTrouble?.broken === true || signing === undefined || !isValid(signing, now);
     const next = usableNext(material, view);
     if (next !== undefined && (lost || view.settled(next.fingerprint)))
@@ -82,14 +87,14 @@ export function decideRotation(view: RotationView): RotationStep {
   return tidy(material, view) ?? { kind: 'wait', reason: signingTrouble ?? 'nothing is due' };
 }
 
-/** When the wall clock alone makes something due; replicas and consumers may make it due earlier. */
+/** Returns the time at which the wall clock makes a step due. Replicas and consumers may make one due earlier. */
 export function nextDue(material: MaterialFacts, policy: RotationPolicy): number {
   const signing = material.bundle.find((authority) => authority.fingerprint === material.signing);
   const leafDue = dueAt(material.leaf, policy.leafMilliseconds);
   return signing === undefined ? leafDue : Math.min(leafDue, dueAt(signing, policy.authorityMilliseconds));
 }
 
-/** Counted from the end, so that backdating does not shorten a life: at two thirds of it a third is left. */
+/** Counted from the end, so that backdating does not shorten a lifetime: after two thirds of it, a third remains. */
 export const dueAt = (facts: CertificateFacts, lifeMilliseconds: number): number =>
   facts.notAfter - lifeMilliseconds / 3;
 
@@ -108,7 +113,7 @@ function troubleOfSigning(signing: CertificateFacts | undefined, view: RotationV
 
 interface LeafTrouble {
   readonly reason: string;
-  /** Clients refuse it now. */
+  /** Whether clients reject the leaf now. */
   readonly broken: boolean;
   readonly names: readonly string[];
 }
@@ -123,11 +128,11 @@ function troubleOfLeaf(
   if (leaf.notBefore > now) return { reason: 'the leaf is not valid yet', broken: true, names };
   if (now >= leaf.notAfter) return { reason: 'the leaf has expired', broken: true, names };
   if (!coversNames(leaf, policy.names)) {
-    // Two replicas that want different names would otherwise replace each other's leaf for ever.
+    // Without the union, two replicas with different names would replace each other's leaf forever.
     return { reason: 'the leaf lacks a name', broken: false, names: [...new Set([...names, ...leaf.names])] };
   }
   if (now < dueAt(leaf, policy.leafMilliseconds)) return undefined;
-  // A leaf that ends with its authority cannot be made to last longer by the same one.
+  // A leaf that ends with its authority cannot be extended by the same authority.
   const wouldEnd = Math.min(now + policy.leafMilliseconds, signing?.notAfter ?? 0);
   if (wouldEnd - leaf.notAfter < policy.leafMilliseconds / 10) return undefined;
   return { reason: 'the leaf is past two thirds of its life', broken: false, names };
@@ -149,7 +154,8 @@ function tidy(material: MaterialFacts, view: RotationView): RotationStep | undef
     ({ fingerprint }) => fingerprint !== material.signing && fingerprint !== material.next,
   );
   if (retired.length === 0) return undefined;
-  // The key goes first: out of the bundle, a young retired authority would look like a candidate for the next one.
+  // The key is deleted first: a recent retired authority that is not in the bundle would look like a candidate for the
+  // next one.
   const keys = retired.map(({ fingerprint }) => fingerprint).filter((fingerprint) => view.keys.has(fingerprint));
   if (keys.length > 0) return { kind: 'forget', reason: 'a retired authority signs no more', fingerprints: keys };
   const expired = retired.filter(({ notAfter }) => view.now >= notAfter);

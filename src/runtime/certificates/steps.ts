@@ -1,4 +1,4 @@
-/** Carries out one step of a rotation: makes what is new and writes it over exactly what was read. */
+/** Performs one step of a rotation: issues the new certificates and replaces exactly the version that was read. */
 import { inspect } from './inspect.ts';
 import { issueAuthority, issueLeaf, type KeyPair } from './issue.ts';
 import { dueAt, isValid, type RotationStep } from './rotation.ts';
@@ -11,14 +11,17 @@ interface StepContext {
   readonly authorityMilliseconds: number;
   readonly leafMilliseconds: number;
   readonly backdateMilliseconds: number;
-  /** Of a bundle that is changed: one more than that of the one before, or the wall clock where there is none before. */
+  /**
+   * The generation of a changed bundle: one more than the previous generation, or the wall clock without a previous
+   * one.
+   */
   readonly generation: number;
 }
 
 type Keys = Versioned<readonly KeyPair[]>;
 type MaterialStep = Exclude<RotationStep, { kind: 'wait' | 'forget' }>;
 
-/** Another replica may have been faster; then nothing is written, and the caller reads again in any case. */
+/** Another replica may have been faster. Then nothing is written; the caller reads again in any case. */
 export async function performStep(
   step: Exclude<RotationStep, { kind: 'wait' }>,
   stored: Versioned<Material>,
@@ -77,8 +80,8 @@ async function materialAfter(
 }
 
 /**
- * The authority to come: one that another replica has put among the keys and that nobody uses yet, or a new one. The keys are
- * written before the bundle names it, so that replicas that race agree here on one.
+ * Returns the next authority: an unused one whose key another replica has stored, or a new one. The keys are written
+ * before the bundle contains the authority, so that racing replicas agree on one.
  */
 async function candidate(
   material: Material | undefined,

@@ -1,55 +1,57 @@
 /**
- * Where the certificates of all replicas are kept. Two places, each written whole and only over the version that was read:
- *
- * - the **material**: serving leaf with its key, the bundle of authorities and what part each plays. One write moves all of
- *   it, so no replica ever sees a leaf without the bundle that goes with it. Whoever only serves needs no more than this.
- * - the **keys** of the authorities, apart from it. Who reads a serving key can play our server until that leaf expires; who
- *   reads an authority's key, for as long as any bundle trusts it. Losing the keys loses nothing: an authority without a key
- *   is replaced in the orderly way, and that makes deleting them the way to force a rotation.
+ * The store for the certificates of all replicas. It has two documents, each written as a whole and only over the
+ * version that was read:
+ * - the **material**: the serving leaf with its key, the bundle of authorities and the role of each. One write replaces
+ *   all of it, so no replica ever sees a leaf without its bundle. A process that only serves needs nothing else.
+ * - the **keys** of the authorities. They are separate because a leaked serving key allows impersonation of the server
+ *   until that leaf expires, but a leaked authority key for as long as any bundle trusts the authority. Lost keys do no
+ *   harm: an authority without a key is replaced by a regular rotation, so deleting the keys is the way to force one.
  */
 import type { KeyPair } from './issue.ts';
 
-/** Fingerprints name the role of each authority in the bundle; one that is neither signing nor next is retired. */
+/**
+ * Fingerprints give the role of each authority in the bundle; an authority that is neither signing nor next is retired.
+ */
 export interface Material {
-  /** Of the bundle: grows whenever that changes. A consumer that holds a later bundle refuses an earlier one by it. */
+  /** The generation of the bundle, which increases with every change. Consumers use it to reject an earlier bundle. */
   readonly generation: number;
   readonly leaf: KeyPair;
-  /** Every authority that clients shall trust, PEM. */
+  /** Every authority that clients must trust, in PEM. */
   readonly bundle: readonly string[];
-  /** The one that signed the leaf. */
+  /** The authority that signed the leaf. */
   readonly signing: string;
-  /** Trusted already, and the one to sign once every consumer trusts it. */
+  /** The authority that will sign once every consumer trusts it. It is already in the bundle. */
   readonly next?: string;
 }
 
 export interface Versioned<T> {
-  /** Undefined where there is nothing, or nothing that can be used. */
+  /** Undefined if nothing usable is stored. */
   readonly value: T | undefined;
-  /** What a write must be based on; undefined where there is nothing to write over. */
+  /** The version that a write must replace; undefined if nothing is stored. */
   readonly version: string | undefined;
-  /** Why what is stored cannot be used. */
+  /** The reason why the stored value is unusable. */
   readonly problem?: string;
 }
 
-/** What a replica says of itself. */
+/** The report of a replica about itself. */
 export interface ReplicaReport {
   readonly identity: string;
-  /** Fingerprint of the authority that signed the leaf it serves; undefined before it serves any. */
+  /** The fingerprint of the authority that signed the served leaf; undefined while the replica serves none. */
   readonly serves: string | undefined;
-  /** Changes with every report: a replica whose beat stands still is gone. */
+  /** Changes with every report: a replica whose beat does not change is gone. */
   readonly beat: string;
 }
 
-/** `conflict`: somebody else has written since; read again. */
+/** `conflict` means that another writer was faster; read again. */
 export type WriteResult = 'written' | 'conflict';
 
 export interface CertificateStore {
   readMaterial(): Promise<Versioned<Material>>;
   writeMaterial(material: Material, version: string | undefined): Promise<WriteResult>;
-  /** Authorities with their keys; entries that cannot be used are left out. */
+  /** Reads the authorities with their keys. Unusable entries are omitted. */
   readKeys(): Promise<Versioned<readonly KeyPair[]>>;
   writeKeys(keys: readonly KeyPair[], version: string | undefined): Promise<WriteResult>;
-  /** Says what this replica serves, and that it is alive. */
+  /** Reports that this replica is alive, and the authority that it serves. */
   report(identity: string, serves: string | undefined): Promise<void>;
   readReports(): Promise<readonly ReplicaReport[]>;
   /** Deletes the report of a replica that no longer serves. */

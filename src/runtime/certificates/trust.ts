@@ -1,4 +1,4 @@
-/** What this replica knows of the bundle at those who verify us: which authorities it holds, and for how long already. */
+/** Tracks the bundle that consumers hold: which authorities it contains, and since when. */
 import type { Clock } from '../clock.ts';
 import type { Bundle, Publication } from './bundle.ts';
 import { inspect, splitBundle } from './inspect.ts';
@@ -16,14 +16,15 @@ export class Trust {
     this.#clock = clock;
   }
 
-  /** The generation of another bundle than ours that consumers hold and would not give up for ours. */
+  /** The generation of another bundle that consumers hold and that takes precedence over ours. */
   get outpacedBy(): number | undefined {
     return this.#outpacedBy;
   }
 
-  /** Compared by content, not by generation: a store that was lost and restored can repeat a generation. */
+  /** Bundles are compared by content, not by generation: a store that was lost and restored can repeat a generation. */
   published(ours: Bundle, { before, held }: Publication): void {
-    // Another replica has published since, perhaps more than once: an authority in the bundle now may have been absent in between.
+    // Another replica has published since then, perhaps more than once, so an authority of the current bundle may have
+    // been missing in between.
     if (!isSame(before, this.#held)) this.#since.clear();
     this.#held = held;
     this.#known = true;
@@ -34,7 +35,7 @@ export class Trust {
     for (const fingerprint of fingerprints) if (!this.#since.has(fingerprint)) this.#since.set(fingerprint, now);
   }
 
-  /** It could not be found out what they hold. */
+  /** Resets the state after a failure to read the bundle of consumers. */
   unknown(): void {
     this.#known = false;
     this.#outpacedBy = undefined;

@@ -1,8 +1,11 @@
-/** From an answer's bytes to an object, a typed error or warnings. */
+/** Converts the bytes of an answer to an object, a typed error or warnings. */
 import { ApiError, ConnectionError, type StatusDetails } from '../errors.ts';
 import type { Answer, HeaderValues } from './exchange.ts';
 
-/** Straight from the bytes: no classes, nothing dropped, nothing that keeps the page alive (V8 copies each string out). */
+/**
+ * Parses the bytes without classes, so that no field is dropped and nothing keeps the page alive (V8 copies each
+ * string).
+ */
 export function parseObject<T>(doing: string, answer: Answer): T {
   try {
     return JSON.parse(answer.body.toString('utf8')) as T;
@@ -24,14 +27,17 @@ interface Status {
   details?: StatusDetails;
 }
 
-/** The server's refusal. A body that is no metav1.Status (a proxy's, a plain 404) still makes a clear error. */
+/**
+ * Converts an error answer to an `ApiError`. A body that is not a metav1.Status (of a proxy, a plain 404) still yields
+ * a clear error.
+ */
 export function statusError(doing: string, answer: Answer, advice?: string): ApiError {
   let status: Status = {};
   try {
     const parsed: unknown = JSON.parse(answer.body.toString('utf8'));
     if (typeof parsed === 'object' && parsed !== null) status = parsed as Status;
   } catch {
-    // Not JSON: the excerpt below stands in for a message.
+    // Not JSON: the excerpt below replaces the message.
   }
   const reason =
     status.reason !== undefined && status.reason !== '' ? status.reason : (reasons[answer.status] ?? 'Unknown');
@@ -47,8 +53,8 @@ export function statusError(doing: string, answer: Answer, advice?: string): Api
 }
 
 /**
- * What a user can do who lacks a right, by what the authorizer of Kubernetes says of it; undefined for what else is forbidden: admission
- * and quotas give their own reasons.
+ * Returns the advice for a user who lacks a permission, detected by the message of the Kubernetes authorizer. Undefined
+ * for other denials: admission and quotas give their own reasons.
  */
 function lackOfRights(status: number, message: string): string | undefined {
   const found =
@@ -65,7 +71,7 @@ function lackOfRights(status: number, message: string): string | undefined {
   return `ask an administrator for that right, "kubectl auth can-i ${verb} ${kind}${flags}" shows when you have it`;
 }
 
-/** Seconds, or an HTTP date. */
+/** Parses Retry-After, which is a number of seconds or an HTTP date. */
 export function retryAfterSeconds(headers: HeaderValues, now = Date.now()): number | undefined {
   const value = headers['retry-after'];
   const text = Array.isArray(value) ? value[0] : value;
@@ -74,7 +80,7 @@ export function retryAfterSeconds(headers: HeaderValues, now = Date.now()): numb
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-/** `299 - "text"`, several in one header or several headers (RFC 7234, 5.5); the text alone is of interest. */
+/** Returns the texts of warnings: `299 - "text"`, several in one header or in several headers (RFC 7234, 5.5). */
 export function warningsOf(headers: HeaderValues): string[] {
   const value = headers.warning;
   if (value === undefined) return [];

@@ -1,4 +1,6 @@
-/** Each method of a `Client` as the HTTP call it makes: pure functions from a resource, a key and options to a `Call`. */
+/**
+ * Maps each method of a `Client` to its HTTP call, with pure functions from a resource, a key and options to a `Call`.
+ */
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -73,7 +75,7 @@ export function createCall(resource: Resource, object: KubernetesObject, options
   const { namespace, name } = object.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name: name ?? '*' };
   const named = objectAt(resource, key, options.subresource);
-  // The name of a new object is in its body; only a subresource (eviction, token) is created under one.
+  // The name of a new object is in its body; only a subresource (eviction, token) is created under a name.
   const at = options.subresource !== undefined ? named : collectionAt(namespace);
   return writeCall({ verb: 'create', method: 'POST', resource, at, contentType: 'application/json' }, object, options);
 }

@@ -1,4 +1,4 @@
-/** `connect` implements `Client` over HTTP: `calls.ts` says what each method sends, `send.ts` delivers it. */
+/** `connect` implements `Client` over HTTP: `calls.ts` defines the request of each method, `send.ts` sends it. */
 import type {
   ApplyOptions,
   Client,
@@ -82,7 +82,7 @@ export function connect(config: ClusterConfig, options: ConnectOptions = {}): Cl
   const sender = openSender(config, connections, {
     timeoutMilliseconds: options.timeoutMilliseconds ?? 30_000,
     retries: options.retries ?? 5,
-    // A string in V8 holds at most half a gigabyte, and a page of 500 objects of the largest size in etcd is 750 MB.
+    // A string in V8 is limited to half a gigabyte, and a page of 500 objects of the maximal size in etcd has 750 MB.
     maximumResponseBytes: options.maximumResponseBytes ?? 256 * 1024 * 1024,
     maximumEventBytes: options.maximumEventBytes ?? 32 * 1024 * 1024,
     userAgent: options.userAgent ?? 'kidp',
@@ -129,7 +129,7 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
   };
 }
 
-/** Throws an `ApiError` for every status from 400 on. */
+/** Sends a call and throws an `ApiError` for every status from 400 on. */
 async function demand({ sender, headers }: UserSender, call: AnonymousCall): Promise<Answer> {
   const answer = await sender.send({ ...call, headers });
   if (answer.status >= 400) throw statusError(call.doing, answer);
@@ -168,7 +168,7 @@ async function listEach<T extends KubernetesObject>(
   return parseObject<ObjectList<T>>(call.doing, { status, headers, body: Buffer.from(splitter.finish()) });
 }
 
-/** A list of a built-in kind leaves apiVersion and kind out of its items; `nameKind` puts them back. */
+/** Adds apiVersion and kind, which lists of built-in kinds omit from their items. */
 function nameKind<T extends KubernetesObject>(item: T, apiVersion: string, kind: string): T {
   item.apiVersion ??= apiVersion;
   item.kind ??= kind;

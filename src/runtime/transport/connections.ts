@@ -1,8 +1,8 @@
 /**
- * The sockets to one API server. Two pools: short requests share a bounded set of kept-alive connections, watches get
- * one each from a pool of their own, so that a hundred watches cannot keep a write waiting.
+ * The connections to one API server, in two pools: short requests share a bounded set of kept-alive connections, and
+ * each watch has one from a pool of its own, so that a hundred watches cannot block a write.
  *
- * Our own pool (see wire/pool.ts), but undici's agent where a proxy is on the way: it knows the sorts of proxies there are.
+ * The pool is wire/pool.ts, or undici's agent behind a proxy, because undici supports all kinds of proxies.
  */
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -12,7 +12,7 @@ import { type Credentials, readCredentials } from './credentials.ts';
 import { ProxiedHolding } from './proxied-holding.ts';
 import { type ConnectionBudget, type Dispatcher, type HoldingDispatcher, Pool } from './wire/index.ts';
 
-/** What clients of several servers share: so many connections at once, however many servers there are. */
+/** Connection limits shared by the clients of several servers. */
 export interface Budgets {
   readonly short: ConnectionBudget;
   readonly watch: ConnectionBudget;
@@ -21,13 +21,13 @@ export interface Budgets {
 export interface Pools {
   readonly short: Dispatcher;
   readonly watch: Dispatcher;
-  /** For writes that are sent in two steps: `short`, but where a proxy is on the way. */
+  /** For writes in two steps: the same as `short`, except behind a proxy. */
   readonly fenced: HoldingDispatcher;
   readonly credentials: Credentials;
 }
 
 export interface Connections {
-  /** The pools for the credentials as they are now. Rejects with a `ConfigError` where those cannot be had. */
+  /** Returns the pools for the current credentials. Rejects with a `ConfigError` if the credentials are unavailable. */
   use(): Pools | Promise<Pools>;
   /** Reads the credentials again after the server rejected `refused`. False if they are unchanged: a retry would fail too. */
   renew(refused: Credentials): Promise<boolean>;
@@ -80,7 +80,7 @@ export function openConnections(
 
 const allOf = ({ watch, short, fenced }: Pools) => new Set<Dispatcher | HoldingDispatcher>([watch, short, fenced]);
 
-/** Finds a peer that vanished without a word (a node lost power, a NAT forgot us) long before TCP would. */
+/** Detects a peer that vanished silently (a node lost power, a NAT dropped its state) long before TCP would. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 const connectMilliseconds = 10_000;
 /** Shorter than the 90 s after which the API server, and the 60 s after which most load balancers, close an idle connection. */
@@ -106,14 +106,14 @@ function openPool(
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: idleMilliseconds,
-      // Every request has a deadline of its own, and a watch is silent for as long as nothing happens.
+      // Every request has its own deadline, and a watch may be silent for any time.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
   const isSecure = protocol === 'https:';
   const address = {
-    // A URL has an IPv6 address in brackets.
+    // A URL encloses an IPv6 address in brackets.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
     ...keepAlive,

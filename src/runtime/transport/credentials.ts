@@ -1,6 +1,6 @@
 /**
- * What a connection and a request need to prove who we are, read from where the config says and read again when it
- * changes on disk: a kubelet swaps a service account's token every hour, a CA is rotated under a running controller.
+ * The credentials of connections and requests, read from the sources in the config and read again when they change on
+ * disk: a kubelet replaces the token of a service account every hour, and a CA is rotated under a running controller.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -14,21 +14,24 @@ export interface Credentials {
   readonly secureContext: SecureContext | undefined;
   /** Identifies the TLS identity: when it changes, connections are opened again. */
   readonly tlsIdentity: string;
-  /** The client certificate in PEM, to say when it expired. */
+  /** The client certificate in PEM, used to report its expiry. */
   readonly clientCertificate: string | undefined;
 }
 
 interface CredentialSource {
-  /** The credentials as they are now; looks at the files at most once per `recheckMilliseconds`. */
+  /** Returns the current credentials. The files are checked at most once per `recheckMilliseconds`. */
   current(): Credentials | Promise<Credentials>;
   /**
-   * Reads everything again because these were rejected. Returns whether there are others now: also where another request, refused at the
-   * same time, has brought them.
+   * Reads everything again because these credentials were rejected. Returns whether they have changed, including a
+   * change by another request that was rejected at the same time.
    */
   renew(refused: Credentials): Promise<boolean>;
 }
 
-/** Throws a `ConfigError` where a file cannot be read or holds no certificate at the first reading; later it keeps what it has. */
+/**
+ * Throws a `ConfigError` if a file is unreadable or contains no certificate at the first read. Later it keeps the last
+ * credentials.
+ */
 export function readCredentials(initial: ClusterConfig, recheckMilliseconds: number): CredentialSource {
   const secure = initial.server.startsWith('https:');
   let config = initial;
@@ -47,7 +50,7 @@ export function readCredentials(initial: ClusterConfig, recheckMilliseconds: num
     const tlsIdentity = JSON.stringify([authority, certificate, key]);
     return {
       authorization: token !== undefined ? `Bearer ${token}` : basicOf(config),
-      // Made once for all connections: parsing the CA and the key for each handshake costs more than the handshake.
+      // Created once for all connections: parsing the CA and the key for each handshake costs more than the handshake.
       secureContext: !secure
         ? undefined
         : known?.tlsIdentity === tlsIdentity
@@ -60,7 +63,7 @@ export function readCredentials(initial: ClusterConfig, recheckMilliseconds: num
 
   const reread = (reload: boolean): boolean => {
     try {
-      // A config that is read again brings a new authenticator, which knows nothing of the answers it once had.
+      // Reading the config again creates a new authenticator without cached answers.
       if (reload && known !== undefined && config.origin !== undefined) {
         config = config.origin.reload();
         files = filesOf(config);
@@ -70,7 +73,8 @@ export function readCredentials(initial: ClusterConfig, recheckMilliseconds: num
       known = next;
       return changed;
     } catch (error) {
-      // Half of a rotation (the new certificate beside the old key) must not break what works: the next look sees the rest.
+      // A partial rotation (the new certificate with the old key) must not break a working client: the next check reads
+      // the rest.
       if (known === undefined) throw error;
       stamp = '';
       return false;
@@ -126,7 +130,8 @@ function filesOf(config: ClusterConfig): string[] {
 function stampOf(files: readonly string[]): string {
   return files
     .map((file) => {
-      // Follows links: a mounted Secret is swapped by repointing a link, which moves the inode and not always the time.
+      // Follows symbolic links: a mounted Secret is replaced by changing a link, which changes the inode and not always
+      // the time.
       const found = statSync(file, { throwIfNoEntry: false });
       return found === undefined ? 'missing' : `${found.ino}:${found.mtimeMs}:${found.size}`;
     })

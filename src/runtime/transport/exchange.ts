@@ -1,4 +1,7 @@
-/** One request and its whole answer over a pool: with a deadline that covers the body, an abort signal and a bound on size. */
+/**
+ * One request and its complete answer over a pool, with a deadline that includes the body, an abort signal and a size
+ * limit.
+ */
 import { sizeFailure } from './failures.ts';
 import { isPacked, type Unpacker, unpack, unpackWhole } from './unpack.ts';
 import type { AnswerHandler, Dispatcher, Flow, HeaderValues } from './wire/index.ts';
@@ -9,12 +12,15 @@ export interface Exchange {
   readonly origin: string;
   readonly method: string;
   readonly path: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: string[];
   readonly body: string | Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
   readonly maximumResponseBytes: number;
-  /** Takes the body of a 200 as it comes, unpacked, in place of the answer. What it throws ends the exchange. */
+  /**
+   * Receives the decompressed body of a 200 in chunks; the answer then has none. An error that it throws ends the
+   * exchange.
+   */
   readonly sink?: ((chunk: Buffer) => void) | undefined;
   /** Called when the request is sent on a connection. */
   readonly onSent?: (() => void) | undefined;
@@ -26,7 +32,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Thrown by `exchange` in place of the pool's error where the deadline passed or the signal fired. */
+/** Thrown by `exchange` instead of the error of the pool if the deadline passed or the signal was aborted. */
 export class Interrupted extends Error {
   readonly by: 'deadline' | 'signal';
   constructor(by: 'deadline' | 'signal') {
@@ -35,7 +41,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** Carries the pool's error, unclassified, and how far the request had come: on the wire, and answered with a first byte. */
+/**
+ * Contains the unclassified error of the pool, and the progress of the request: whether it was sent, and whether a
+ * first byte of the answer was received.
+ */
 export class Lost extends Error {
   readonly sent: boolean;
   readonly answered: boolean;
@@ -56,7 +65,9 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
   });
 }
 
-/** Receives one answer: collects its body or passes it to the sink, until it is whole, too large, late or aborted. */
+/**
+ * Receives one answer: collects its body or passes it to the sink, until it is complete, too large, late or aborted.
+ */
 class Receiver implements AnswerHandler {
   finished = false;
   readonly #request: Exchange;

@@ -1,4 +1,4 @@
-/** From what sockets, OpenSSL and undici throw to one sentence: what happened, and what the user can do next. */
+/** Converts errors of sockets, OpenSSL and undici to one sentence: what happened, and what the user can do next. */
 import { X509Certificate } from 'node:crypto';
 import { ConfigError, ConnectionError, type ConnectionFailure } from '../errors.ts';
 import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
@@ -38,7 +38,7 @@ const failureByCode: Readonly<Record<string, ConnectionFailure>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-name',
 };
 
-/** Why there was no answer. */
+/** Converts the cause of a missing answer to a `ConnectionError`. */
 export function connectionError(doing: string, config: ClusterConfig, cause: unknown): ConnectionError | ConfigError {
   if (cause instanceof ConnectionError || cause instanceof ConfigError) return cause;
   const code = codeOf(cause);
@@ -66,23 +66,26 @@ export function abortError(doing: string, signal: AbortSignal): ConnectionError 
   });
 }
 
-/** A request that was lost before any byte of an answer: the server may have closed an idle connection under it. */
+/**
+ * Returns whether the connection was lost before the first byte of an answer: the server may have closed it while it
+ * was idle.
+ */
 export function isReset(cause: unknown): boolean {
   return failureByCode[codeOf(cause)] === 'reset';
 }
 
-/** No connection came about in time, or no answer over it. */
+/** Returns whether connecting, or waiting for the answer, timed out. */
 export function isTimeout(cause: unknown): boolean {
   return failureByCode[codeOf(cause)] === 'timeout';
 }
 
-/** A failure that new certificates on disk could heal. */
+/** Returns whether new certificates on disk could fix the failure. */
 export function isDistrust(cause: unknown): boolean {
   const failure = failureByCode[codeOf(cause)];
   return failure === 'certificate-untrusted' || failure === 'certificate-expired';
 }
 
-/** What a 401 comes from where the client certificate has run out, which the server does not say. */
+/** Explains a 401 that is caused by an expired client certificate, which the server does not report. */
 export function expiredClientCertificate(pem: string | undefined, now: Date): string | undefined {
   if (pem === undefined) return undefined;
   try {

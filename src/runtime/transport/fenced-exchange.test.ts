@@ -1,6 +1,6 @@
 /**
- * Servers and proxies that misbehave, which the real API server does not, over both that can hold a body back. With the real one:
- * test/runtime/leader.test.ts.
+ * Servers and proxies that misbehave, unlike the real API server, over both implementations of `HoldingDispatcher`.
+ * Tests with the real one: test/runtime/leader.test.ts.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -50,7 +50,7 @@ const kinds: { over: string; open: (origin: string) => HoldingDispatcher }[] = [
 type Tail<F extends (...parameters: never[]) => unknown> =
   Parameters<F> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** `onHeaders` decides what becomes of a request before its body is asked for. */
+/** `onHeaders` decides how the server treats a request before it asks for the body. */
 async function exchangeWith(
   open: (origin: string) => HoldingDispatcher,
   onHeaders: (request: IncomingMessage, response: ServerResponse, answer: () => void) => void,

@@ -1,10 +1,12 @@
 /**
- * One write in two steps, for a caller whose right to write ends (see `Fence`): the headers, with the time that remains;
- * then, once the server has acknowledged them (`100 Continue`) and if the right still stands, the body.
+ * One write in two steps, for a caller whose right to write ends (see `Fence`): first the headers, with the remaining
+ * time; then the body, once the server has acknowledged the headers (`100 Continue`) and if the caller still has the
+ * right.
  *
- * Why that is enough. The API server counts `timeout` from the arrival of the headers, and a request that is out of time
- * when its body comes is answered with 504 and changes nothing. The acknowledgement proves that the count began before the
- * second check, so a body that is sent late after it (the process was stopped, the network held it back) finds the time over.
+ * This is sufficient because the API server counts `timeout` from the arrival of the headers, and answers a request
+ * whose body arrives after the timeout with 504, without changing anything. The acknowledgement proves that the timeout
+ * started before the second check, so a body that is late (the process was stopped, the network delayed it) arrives
+ * after the timeout.
  */
 import type { Fence } from '../client/client.ts';
 import { ConnectionError, FenceError } from '../errors.ts';
@@ -12,7 +14,7 @@ import { type Answer, type Exchange, Interrupted, Lost } from './exchange.ts';
 import { sizeFailure } from './failures.ts';
 import type { Flow, HeaderValues, HoldingDispatcher } from './wire/index.ts';
 
-/** How long the acknowledgement may take; the server is given that much less. */
+/** The time limit for the acknowledgement, by which the timeout of the server is reduced. */
 const longestAcknowledgement = 4_000;
 
 export function fencedExchange(
@@ -52,7 +54,7 @@ export function fencedExchange(
       signal?.addEventListener('abort', onAbort);
     }
 
-    /** Computed once there is a connection: the server gets the time that remains after waiting for one. */
+    /** Computed when there is a connection, so that the server gets the time that remains after waiting for one. */
     const begin = (): string => {
       const remaining = fence.remainingMilliseconds();
       begun = performance.now();
@@ -80,7 +82,7 @@ export function fencedExchange(
         onContinue() {
           if (finished) return false;
           clearTimeout(acknowledgementTimer);
-          // Timers do not fire while a process is stopped, so what they would have said is asked again here.
+          // Timers do not fire while a process is stopped, so their condition is checked again here.
           if (performance.now() - begun > acknowledgement) fail(unacknowledged(request, acknowledgement));
           else if (fence.remainingMilliseconds() <= 0) fail(fallen(fence));
           else sent = true;
@@ -112,7 +114,7 @@ export function fencedExchange(
   });
 }
 
-/** Nothing was written: the body was not sent. */
+/** The error for a missing acknowledgement. Nothing was written, because the body was not sent. */
 function unacknowledged({ method, path }: Exchange, milliseconds: number): ConnectionError {
   return new ConnectionError({
     doing: `${method} ${path}`,

@@ -1,5 +1,6 @@
 /**
- * The HTTP side of the runtime: from calls in the resource model to requests, and from answers to objects or typed errors.
+ * The HTTP side of the runtime: converts calls in the resource model to requests, and answers to objects or typed
+ * errors.
  *
  * In: a `ClusterConfig`. Out: a `Client`. It must not know caches, queues or controllers.
  */

@@ -1,12 +1,12 @@
 /**
- * Cuts the items out of a list while it is still coming in, so that a list of any length needs the memory of a few items,
- * is parsed while the server still writes, and managedFields (up to half of the bytes) need not be parsed at all.
+ * Extracts the items of a list while it is received, so that a list of any length needs the memory of a few items, is
+ * parsed while the server still writes, and managedFields (up to half of the bytes) need not be parsed.
  *
- * Two ways to find where an item ends. The scanner follows depth and strings byte by byte. The leap is for what the API server
- * writes, items that all begin alike: it looks for the last such beginning with the search that Node has in C++, and asks
- * JSON.parse whether the text up to there is whole items. That is exact, because no list of objects is the beginning of another;
- * where the answer is no, the scanner takes those items. In a process that has just started, as a controller has when it
- * lists, the scanner would take as long as parsing does.
+ * There are two ways to find the end of an item. The scanner tracks depth and strings byte by byte. The leap relies on
+ * the output of the API server, in which all items start alike: it searches for the last such start with the native
+ * search of Node, and checks with JSON.parse whether the text up to there consists of complete items. That is exact,
+ * because no list of objects is a prefix of another. If the check fails, the scanner takes those items. In a process
+ * that has just started, as a controller has when it lists, the scanner would take as long as parsing.
  */
 import { isAscii } from 'node:buffer';
 
@@ -19,7 +19,7 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Depths at which the parts of a list stand: `{ "items": [ { "metadata": { "managedFields": [ … ] } } ] }`. */
+/** The depths of the parts of a list: `{ "items": [ { "metadata": { "managedFields": [ … ] } } ] }`. */
 const insideList = 1;
 const insideItems = 2;
 const insideItem = 3;
@@ -32,64 +32,69 @@ const managedFieldsKey = Buffer.from('"managedFields"');
 const metadataStart = Buffer.from('"metadata":{');
 const managedFieldsStart = Buffer.from('"managedFields":[');
 
-/** Stands in the text for managedFields that were cut out. The server never writes it, so that it shows where the cut was. */
+/**
+ * Replaces removed managedFields in the text. The server never writes this value, so it identifies the removed parts.
+ */
 const mark = false;
 const markedText = `"managedFields":${mark}`;
 const markedField = Buffer.from(markedText);
 
-/** An item that is still not whole after so many bytes is left to the scanner, which need not look at them again. */
+/** An item that is incomplete after this many bytes is left to the scanner, which does not read them again. */
 const longestLeap = 64 * 1024;
 /**
- * So many bytes are parsed at once, if there are more: a text of this length still fits into the memory that V8 has at hand for
- * what is young; for a longer one it asks the system, and gives it back right after.
+ * The number of bytes that are parsed at once, if there are more. A text of this length fits into the young generation
+ * of V8; for a longer text V8 allocates system memory and frees it right afterwards.
  */
 const batchBytes = 112 * 1024;
 /**
- * Most lists are short, and memory for a long one costs more than all else that is done with them: more of it is taken only once it is needed.
- * So much still comes from what the process has at hand.
+ * The initial size of the buffer. Most lists are short, and allocating memory for a long one would dominate their cost,
+ * so the buffer grows on demand. Memory of this size is still allocated from the heap of the process.
  */
 const firstBytes = 32 * 1024;
 const usualBytes = 256 * 1024;
-/** Lists whose items often hold what looks like the beginning of another, or of what is cut out, are not for leaping. */
+/**
+ * Leaping is disabled for lists whose items often contain text that looks like the start of an item or of
+ * managedFields.
+ */
 const mostMisses = 8;
 
 interface ItemOptions<T> {
   maximumItemBytes: number;
-  /** Metadata then has no managedFields, or undefined. */
+  /** Omits managedFields: metadata then has no such field, or undefined. */
   omitManagedFields: boolean;
   onItem: (item: T) => void;
 }
 
 export class ItemSplitter<T> {
   readonly #options: ItemOptions<T>;
-  // One stretch of memory that every chunk is copied to the end of, so that an item is always in one piece.
+  // One buffer to which every chunk is appended, so that an item is always contiguous.
   #buffer = Buffer.allocUnsafe(firstBytes);
   #end = 0;
-  /** How far the scanner is. */
+  /** The position of the scanner. */
   #position = 0;
-  /** Bytes before this are done with. */
+  /** The start of the bytes that are still needed. */
   #kept = 0;
   #depth = 0;
   #withinString = false;
   #inItems = false;
   #inMetadata = false;
-  /** Where the last string at a depth that matters began and ended. */
+  /** The start and end of the last string at a relevant depth. */
   #stringStart = 0;
   #stringEnd = 0;
   #itemStart = -1;
   #cutStart = -1;
   #cutEnd = -1;
-  /** Where the last chunk with anything but ASCII ends. */
+  /** The end of the last chunk with non-ASCII bytes. */
   #unicodeEnd = 0;
   /** The list without its items. */
   #envelope = '';
-  /** What stands between two items, learnt from the first. */
+  /** The text between two items, learned from the first ones. */
   #delimiter: Buffer | undefined;
   #mayLeap = true;
-  /** At the end of an item, waiting for the end of the next. */
+  /** Whether it is at the end of an item and waits for the end of the next. */
   #leaping = false;
   #misses = 0;
-  /** Up to here the scanner goes, after a miss. */
+  /** The position up to which the scanner runs after a miss. */
   #missEnd = 0;
   /** The text of several items without their managedFields. */
   #scratch = Buffer.alloc(0);
@@ -98,7 +103,7 @@ export class ItemSplitter<T> {
     this.#options = options;
   }
 
-  /** Throws a SyntaxError for what is not JSON and a RangeError for an item that is too large. */
+  /** Throws a SyntaxError for invalid JSON and a RangeError for an item that is too large. */
   push(chunk: Buffer): void {
     this.#makeRoom(chunk.length);
     chunk.copy(this.#buffer, this.#end);
@@ -108,9 +113,9 @@ export class ItemSplitter<T> {
     if (!this.#leaping) this.#scan();
   }
 
-  /** What is left of the list when its items are taken out; not JSON where the list is not whole. */
+  /** Returns the list without its items. The result is not valid JSON if the list is incomplete. */
   finish(): string {
-    // Nothing more to wait for.
+    // No more bytes will be received.
     this.#stopLeaping();
     this.#scan();
     this.#envelope += this.#buffer.toString('utf8', this.#kept, this.#end);
@@ -118,7 +123,7 @@ export class ItemSplitter<T> {
   }
 
   #scan(): void {
-    // Everything that is touched for each byte is local: a field costs several times as much.
+    // Local variables for everything in the inner loop: a private field costs several times as much.
     const buffer = this.#buffer;
     const end = this.#end;
     let position = this.#position;
@@ -127,7 +132,7 @@ export class ItemSplitter<T> {
     while (position < end) {
       if (withinString) {
         for (let byte = buffer[position] as number; byte !== quote; byte = buffer[position] as number) {
-          // May step past the end, over what a backslash at the end of this chunk escapes in the next.
+          // This may skip beyond the end of the chunk: a backslash at the end escapes the first byte of the next chunk.
           position += byte === backslash ? 2 : 1;
           if (position >= end) break;
         }
@@ -183,7 +188,7 @@ export class ItemSplitter<T> {
     this.#kept = position;
   }
 
-  /** The scanner found the end of an item. */
+  /** Emits the item whose end the scanner has found. */
   #emit(end: number): void {
     const start = this.#itemStart;
     const isCut = this.#cutStart !== -1 && this.#options.omitManagedFields;
@@ -200,7 +205,10 @@ export class ItemSplitter<T> {
     this.#options.onItem(item);
   }
 
-  /** From `{"apiVersion":"v1","kind":"ConfigMap","metadata":{`, or without what a list of a built-in kind leaves out. */
+  /**
+   * Learns the delimiter `{"apiVersion":"v1","kind":"ConfigMap","metadata":{`, or the shorter one in a list of a
+   * built-in kind.
+   */
   #learn(start: number, end: number): Buffer | undefined {
     const found = this.#buffer.subarray(start, Math.min(end, start + 1024)).indexOf(metadataStart);
     if (found === -1) return undefined;
@@ -208,8 +216,8 @@ export class ItemSplitter<T> {
   }
 
   /**
-   * From the end of an item, takes those that follow. Leaves `#leaping` set where it waits for more bytes, and the scanner's
-   * position at the end of the last item.
+   * Takes the items that follow the end of an item. It leaves `#leaping` set while it waits for more bytes, and the
+   * position of the scanner at the end of the last item.
    */
   #leap(): void {
     const delimiter = this.#kept < this.#missEnd ? undefined : this.#delimiter;
@@ -217,7 +225,7 @@ export class ItemSplitter<T> {
     this.#position = this.#kept;
   }
 
-  /** Whether to wait for more. */
+  /** Returns whether to wait for more bytes. */
   #hop(delimiter: Buffer, bytes: Buffer): boolean {
     for (;;) {
       const start = this.#kept + 1;
@@ -238,16 +246,16 @@ export class ItemSplitter<T> {
     }
   }
 
-  /** The items, or undefined where the text is not exactly so many. */
+  /** Returns the items, or undefined if the text is not exactly a sequence of items. */
   #itemsBetween(bytes: Buffer, start: number, end: number): T[] | undefined {
     if (this.#options.omitManagedFields) return this.#itemsWithout(bytes, start, end);
     return parsed<T[]>(`[${this.#text(start, end)}]`);
   }
 
   /**
-   * Each cut ends with the first `]`. Had that been one inside the managedFields, the brackets of what remains would not match,
-   * and had it been in a string, the quotes would not: neither parses. Had they been the managedFields of an object inside
-   * an item, the mark would not be in the item's metadata.
+   * Each removed part ends with the first `]`. If that bracket were inside the managedFields, the remaining brackets
+   * would not match, and if it were in a string, the quotes would not: neither parses. If the managedFields belonged to
+   * an object inside an item, the mark would not be in the metadata of the item.
    */
   #itemsWithout(bytes: Buffer, start: number, end: number): T[] | undefined {
     if (this.#scratch.length < 2 * (end - start) + 2) this.#scratch = Buffer.allocUnsafe(4 * (end - start) + 2);
@@ -286,7 +294,7 @@ export class ItemSplitter<T> {
   }
 
   #text(start: number, end: number): string {
-    // Nearly all of Kubernetes is ASCII, and that is decoded faster when one knows.
+    // Nearly all text in Kubernetes is ASCII, which decodes faster as latin1.
     return this.#buffer.toString(start < this.#unicodeEnd ? 'utf8' : 'latin1', start, end);
   }
 
@@ -309,7 +317,7 @@ export class ItemSplitter<T> {
     if (kept > this.#options.maximumItemBytes) {
       throw new RangeError(`an item of more than ${this.#options.maximumItemBytes} bytes`);
     }
-    // Twice what is needed, so that what is moved stays below what is read.
+    // Twice the needed size, so that fewer bytes are moved than are read.
     const needed = Math.max(usualBytes, (kept + size) * 2);
     const target = needed > this.#buffer.length ? Buffer.allocUnsafe(needed) : this.#buffer;
     this.#buffer.copy(target, 0, this.#kept, this.#end);

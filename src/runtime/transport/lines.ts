@@ -1,13 +1,13 @@
 /**
- * Cuts a stream of bytes into lines. Works on bytes, so that a chunk may end inside a character; keeps the pieces of a
- * line until its end has come and joins them once, so that an object in a thousand chunks costs its size, not its square.
+ * Splits a stream of bytes into lines. It works on bytes, so that a chunk may end inside a character, and joins the
+ * parts of a line once it is complete, so that the cost of an object in a thousand chunks is linear in its size.
  */
 const newline = 0x0a;
 
 interface LineSplitter {
-  /** Calls `onLine` for each line that this chunk completes. Keeps nothing of the chunk itself. */
+  /** Calls `onLine` for each line that this chunk completes. It does not retain the chunk. */
   push(chunk: Buffer): void;
-  /** How many bytes of an unfinished line are held. */
+  /** The number of buffered bytes of an incomplete line. */
   readonly pending: number;
 }
 

@@ -1,4 +1,4 @@
-/** When a write goes out: not before it has a connection. */
+/** `onSent` is called once the write has a connection, not earlier. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { ConnectionBudget } from './wire/index.ts';
 
 const things = { group: 'test', version: 'v1', kind: 'Thing', plural: 'things', namespaced: false };
 const thing = { apiVersion: 'test/v1', kind: 'Thing', metadata: { name: 'one' } };
-/** In the order in which they came. */
+/** The responses in the order of their requests. */
 const open: ServerResponse[] = [];
 const server = createServer((request, response) => {
   request.resume();

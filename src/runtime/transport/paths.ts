@@ -1,7 +1,7 @@
-/** How a resource, a key and options are spelled in a URL, and how a request is named in a message. */
+/** Builds the URL path of a resource, a key and options, and the name of a request for messages. */
 import type { ObjectKey, Resource } from '../objects/object.ts';
 
-/** Where a request goes within a resource. */
+/** The part of a resource that a request addresses. */
 export interface Place {
   readonly namespace?: string;
   readonly name?: string;
@@ -10,9 +10,9 @@ export interface Place {
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** `/apis/apps/v1/namespaces/default/deployments/web/status`, below the path of the server's address. */
+/** Returns for example `/apis/apps/v1/namespaces/default/deployments/web/status`, relative to the URL of the server. */
 export function resourcePath(resource: Resource, at: Place): string {
-  // Names come from users' objects: one that is a piece of a path would make this request another one.
+  // Names are from objects of users: a name that contains a path segment would address another resource.
   for (const part of [at.namespace, at.name, ...(at.subresource?.split('/') ?? [])]) refuseTraversal(part);
   let path = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   if (resource.namespaced && at.namespace !== undefined) path += `/namespaces/${encodeURIComponent(at.namespace)}`;
@@ -32,7 +32,7 @@ export function queryString(query: Query): string {
   return text;
 }
 
-/** `patch deployments.apps/status default/web`: the start of every error's message. */
+/** Returns for example `patch deployments.apps/status default/web`, the start of every error message. */
 export function doing(verb: string, resource: Resource, at: Place): string {
   const group = resource.group === '' ? '' : `.${resource.group}`;
   const subresource = at.subresource === undefined ? '' : `/${at.subresource}`;
@@ -47,7 +47,7 @@ function refuseTraversal(part: string | undefined): void {
   }
 }
 
-/** Where a request for one object goes. A namespaced resource without a namespace is a mistake of the caller's. */
+/** Returns the place of one object. A namespaced resource without a namespace is an error of the caller. */
 export function objectAt(resource: Resource, key: ObjectKey, subresource?: string): Place {
   if (resource.namespaced && (key.namespace === undefined || key.namespace === '')) {
     throw new TypeError(`${resource.kind} "${key.name}" needs a namespace: ${resource.plural} are namespaced`);

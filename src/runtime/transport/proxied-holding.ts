@@ -1,6 +1,6 @@
 /**
- * Requests in two steps where a proxy is on the way: over node:http(s), because undici, which carries all else through a proxy, does
- * not know `Expect`, and our own pool knows no proxies.
+ * Sends requests in two steps behind a proxy, over node:http(s): undici, which carries all other requests through a
+ * proxy, does not support `Expect`, and the pool of the runtime does not support proxies.
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -8,7 +8,7 @@ import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 import type { Credentials } from './credentials.ts';
 import type { Flow, HeldHandler, HeldRequest, HoldingDispatcher } from './wire/index.ts';
 
-/** Opens nothing until the first request. */
+/** Opens no connection before the first request. */
 export class ProxiedHolding implements HoldingDispatcher {
   readonly #agent: HttpAgent;
 
@@ -63,7 +63,7 @@ export class ProxiedHolding implements HoldingDispatcher {
       incoming.on('end', () => {
         if (ended) return;
         ended = true;
-        // Refused before the body was asked for: the connection still waits for it, so it cannot be used again.
+        // Rejected before the server asked for the body. The connection still expects the body, so it cannot be reused.
         if (!sent) outgoing.destroy();
         handler.onResponseEnd();
       });
@@ -77,7 +77,7 @@ export class ProxiedHolding implements HoldingDispatcher {
     const outgoing = (request.origin.startsWith('https:') ? httpsRequest : httpRequest)(request.origin, {
       agent: this.#agent,
       method: request.method,
-      // As it was built: read as a URL once more, `..` in it would lead elsewhere.
+      // Used as built: parsing it as a URL again would resolve `..` segments.
       path: request.path(),
     });
     for (const [name, values] of groupHeaders(request.headers)) outgoing.setHeader(name, values);
@@ -86,7 +86,7 @@ export class ProxiedHolding implements HoldingDispatcher {
     return outgoing;
   }
 
-  /** Closes the idle connections now and the others as they become idle. */
+  /** Closes idle connections now and the others when they become idle. */
   async close(): Promise<void> {
     this.#agent.maxFreeSockets = 0;
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
@@ -99,7 +99,7 @@ export class ProxiedHolding implements HoldingDispatcher {
 
 const nowhere: Flow = { paused: false, pause() {}, resume() {}, abort() {} };
 
-/** From names and values in turn to values by name: a header may come several times (Impersonate-Group). */
+/** Converts alternating names and values to values by name: a header may occur several times (Impersonate-Group). */
 function groupHeaders(flat: readonly string[]): Map<string, string[]> {
   const grouped = new Map<string, string[]>();
   for (let index = 0; index + 1 < flat.length; index += 2) {

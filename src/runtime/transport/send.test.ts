@@ -9,7 +9,7 @@ interface PutOff {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How often it was tried where each of these happened before the answer. */
+/** Returns the number of attempts if each of these failures happens before the answer. */
 async function triesOf(call: Partial<Call>, ...before: readonly (Lost | PutOff)[]): Promise<number> {
   let tries = 0;
   const left = [...before];

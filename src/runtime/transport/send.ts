@@ -1,8 +1,10 @@
 /**
- * Brings one request to the server and an answer back, and tries again where that is safe and can help:
- * - credentials refused (401) or the server's certificate not trusted: read them again, once, and retry if they have changed;
- * - no connection in time, or one that was lost before a byte of an answer: once for what may be done twice, or was never sent;
- * - put off by the server (429, 503 with Retry-After): as long as it asks, within the deadline.
+ * Sends one request and returns its answer. It retries if that is safe and can help:
+ * - credentials rejected (401) or the certificate of the server not trusted: read them again, once, and retry if they
+ *   have changed;
+ * - no connection in time, or a connection lost before the first byte of an answer: retry once if the request is
+ *   idempotent or was never sent;
+ * - throttled by the server (429, 503 with Retry-After): wait as long as it demands, within the deadline.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fence } from '../client/client.ts';
@@ -31,9 +33,12 @@ export interface Call {
   readonly headers: readonly string[];
   readonly contentType?: string;
   readonly body?: string | Uint8Array;
-  /** Doing it twice does what doing it once does. */
+  /** Whether the request can be repeated without further effect. */
   readonly idempotent: boolean;
-  /** Whether 429 can be the answer (an eviction that a disruption budget forbids for now): it is returned, not retried. */
+  /**
+   * Whether 429 is a regular answer (an eviction that a PodDisruptionBudget forbids for now). It is then returned and
+   * not retried.
+   */
   readonly question?: boolean;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMilliseconds: number | undefined;
@@ -57,9 +62,12 @@ interface SenderOptions {
 export interface Sender {
   readonly config: ClusterConfig;
   readonly options: SenderOptions;
-  /** Any status is an answer, but for 401, which is thrown as an `ApiError` that says what is wrong with the credentials. */
+  /**
+   * Returns the answer with any status except 401, which is thrown as an `ApiError` that explains the problem with the
+   * credentials.
+   */
   send(call: Call): Promise<Answer>;
-  /** The same care for an exchange of another sort (a watch). */
+  /** Applies the same retries to another kind of exchange (a watch). */
   persist<T extends { status: number; headers: HeaderValues }>(
     call: Call,
     perform: (pools: Pools, request: Exchange, deadline: number) => Promise<T>,
@@ -74,7 +82,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
     perform: (pools: Pools, request: Exchange, deadline: number) => Promise<T>,
   ): Promise<T> => {
     const timeout = call.timeoutMilliseconds ?? options.timeoutMilliseconds;
-    // Not the wall clock: a step of it would end or stretch every request under way.
+    // Not the wall clock: changing it would end or extend every request in flight.
     const deadline = performance.now() + timeout;
     let mayRenew = true;
     let mayResend = true;
@@ -99,7 +107,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
           if (await connections.renew(tried)) continue;
         }
         const safe = error instanceof Lost && (!error.sent || (call.idempotent && !error.answered));
-        // A machine that stood still has not seen its connection come about: once more, while there is time.
+        // A machine that was suspended has not noticed that its connection was established: retry while there is time.
         const unconnected = error instanceof Lost && !error.sent && isTimeout(cause);
         if (mayResend && safe && (isReset(cause) || unconnected)) {
           mayResend = false;
@@ -140,7 +148,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
   };
 }
 
-/** Each request repeats what the server's address, the options and the credentials say. */
+/** Builds requests from the URL of the server, the options and the credentials. */
 function requestBuilder(config: ClusterConfig, options: SenderOptions): (call: Call, pools: Pools) => Exchange {
   const { origin, pathname } = new URL(config.server);
   const prefix = pathname.replace(/\/$/, '');
@@ -177,12 +185,15 @@ function unauthorized(call: Call, answer: Answer, config: ClusterConfig, { crede
   );
 }
 
-/** How long the server asks us to wait before the same request, in milliseconds; undefined where it must not be repeated. */
+/**
+ * Returns the time in milliseconds that the server demands before a retry; undefined if the request must not be
+ * repeated.
+ */
 function waitFor(call: Call, answer: { status: number; headers: HeaderValues }): number | undefined {
-  // Both come before anything was done, so any verb may go again. The API server also answers 503 with Retry-After while it is healthy:
-  // to requests that arrive while the storage of a changed definition is replaced.
+  // Both statuses mean that nothing was done, so requests with any verb are retried. A healthy API server also answers
+  // 503 with Retry-After: to requests that arrive while the storage of a changed CRD is replaced.
   if (call.question === true || (answer.status !== 429 && answer.status !== 503)) return undefined;
   const seconds = retryAfterSeconds(answer.headers);
-  // Spread by up to a fifth, or all that were put off together come back together.
+  // Spread by up to a fifth, so that clients that were throttled together do not retry together.
   return seconds === undefined ? undefined : seconds * 1000 * (1 + Math.random() / 5);
 }

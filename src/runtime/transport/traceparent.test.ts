@@ -24,7 +24,7 @@ test('a request that is made within a span sends its trace to the API server, an
   const [one, other] = [newTraceparent(), newTraceparent()];
   const ask = () => client.request({ method: 'GET', path: '/version' });
   await ask();
-  // At the same time, over the same connections: each has its own.
+  // Concurrent requests over the same connections each have their own traceparent.
   await Promise.all([withTraceparent(one, ask), withTraceparent(other, ask)]);
   await ask();
   expect(heard[0]).toBeUndefined();

@@ -6,7 +6,10 @@ import { unpack, unpackWhole } from './unpack.ts';
 const text = Buffer.from(randomBytes(200_000).toString('hex'));
 const packed = gzipSync(text);
 
-/** Feeds it in pieces as a socket would, heeding `write`, and resolves to what came out or rejects with what went wrong. */
+/**
+ * Writes the bytes in pieces like a socket, respecting the result of `write`. Resolves to the output or rejects with
+ * the error.
+ */
 function run(bytes: Buffer, pieceSize: number, take: (chunk: Buffer) => void = () => {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -1,23 +1,25 @@
 /**
- * Takes a body as it comes and hands it on unpacked. A long list comes packed because that is cheaper for everybody, measured on
- * 10,000 objects of 2 KB: the server packs in the time that encrypting and sending fifteen times the bytes takes it, and we read
- * 900 pieces in place of 14,000. zlib works on a thread of its own; what it has unpacked is handed on in a turn of the event loop
- * of its own, so that it unpacks the next piece while this one is parsed.
+ * Decompresses a body while it is received. Long lists are compressed because that is cheaper for both sides, measured
+ * on 10,000 objects of 2 KB: the server compresses in the time that it would need to encrypt and send fifteen times the
+ * bytes, and the client reads 900 chunks instead of 14,000. zlib runs on its own thread. Its output is passed on in a
+ * separate turn of the event loop, so that zlib decompresses the next piece while the current one is parsed.
  */
 import { createGunzip, gunzipSync } from 'node:zlib';
 import type { HeaderValues } from './exchange.ts';
 
-/** The number of packed bytes that may wait before the socket is paused. */
+/** The number of compressed bytes that may be buffered before the socket is paused. */
 const mostWaiting = 1024 * 1024;
-/** So many packed bytes are worth a hop to the thread and back; a list comes in four kilobytes a time. */
+/**
+ * The number of compressed bytes that justifies a switch to the thread and back; a list is received in chunks of 4 KB.
+ */
 const pieceBytes = 16 * 1024;
 
 export interface Unpacker {
-  /** Keeps nothing of the chunk itself. False: wait for `onDrain`. */
+  /** Does not retain the chunk. Returns false if the caller must wait for `onDrain`. */
   write(chunk: Buffer): boolean;
-  /** No more comes; `onEnd` follows. */
+  /** Ends the input; `onEnd` follows. */
   end(): void;
-  /** Nothing is handed on any more. */
+  /** Discards the rest: nothing more is passed on. */
   abandon(): void;
 }
 
@@ -25,7 +27,7 @@ interface UnpackOptions {
   sink: (chunk: Buffer) => void;
   onDrain: () => void;
   onEnd: () => void;
-  /** Of zlib, or thrown by the sink. */
+  /** Called with an error of zlib or of the sink. */
   onError: (error: Error) => void;
 }
 
@@ -39,7 +41,7 @@ export function unpackWhole(body: Buffer, maximumBytes: number): Buffer {
 
 export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpacker {
   const gunzip = createGunzip({ chunkSize: 256 * 1024 });
-  // One takes what comes while zlib reads the other.
+  // Two buffers: one is filled while zlib reads the other.
   let packed = Buffer.allocUnsafe(4 * pieceBytes);
   let spare = Buffer.allocUnsafe(4 * pieceBytes);
   let waiting = 0;
@@ -78,7 +80,7 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
     if (!abandoned) turn ??= setImmediate(handOn);
   };
 
-  // All that came while it was at work is its next piece: each costs a hop to its thread and back.
+  // The next piece is everything that was received in the meantime: each piece costs a switch to the thread and back.
   const work = () => {
     if (working || abandoned) return;
     if (waiting === 0) {

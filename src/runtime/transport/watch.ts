@@ -1,4 +1,7 @@
-/** A watch is one long answer with a JSON event on each line. Events are yielded as they arrive; a slow reader pauses the connection. */
+/**
+ * A watch is one long answer with a JSON event on each line. Events are yielded when they arrive; a slow reader pauses
+ * the connection.
+ */
 import type { WatchEvent } from '../client/client.ts';
 import { ConnectionError } from '../errors.ts';
 import { statusError } from './answers.ts';
@@ -51,10 +54,10 @@ export async function* watchEvents<T>(
   }
 }
 
-/** The stream ended or went wrong inside an event. */
+/** The stream ended or failed inside an event. */
 class Broken extends Error {}
 
-/** A stream whose headers have come, or the whole answer of a server that refused it. */
+/** A stream whose headers were received, or the complete answer of a server that rejected it. */
 interface Opened<T> {
   readonly status: number;
   readonly headers: HeaderValues;
@@ -62,7 +65,7 @@ interface Opened<T> {
   readonly refusal: Answer | undefined;
 }
 
-/** Resolves with the headers of a stream, or with the whole answer of a refusal. */
+/** Resolves with the headers of a stream, or with the complete answer of a rejection. */
 function openStream<T>(
   dispatcher: Dispatcher,
   request: Exchange,
@@ -79,7 +82,7 @@ function openStream<T>(
 
 interface StreamOptions<T> {
   readonly request: Exchange;
-  /** Until the headers have come. */
+  /** The time limit for receiving the headers. */
   readonly deadline: number;
   readonly maximumEventBytes: number;
   readonly resolve: (opened: Opened<T>) => void;
@@ -112,7 +115,7 @@ class EventStream<T> implements AnswerHandler {
     else signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** The error that ended the stream, once every event before it was taken. */
+  /** The error that ended the stream, available after all preceding events were taken. */
   get failure(): unknown {
     return this.#events.length === 0 ? this.#failure : undefined;
   }

@@ -1,6 +1,7 @@
 /**
- * An authority that was not issued here: its subject has five kinds of attributes in three string types, and its key identifier is not
- * derived from its key. Made once with `openssl req -new` and `openssl ca -selfsign` (OpenSSL 3.0); the key protects nothing.
+ * An authority issued by another tool: its subject has five kinds of attributes in three string types, and its key
+ * identifier is not derived from its key. It was created once with `openssl req -new` and `openssl ca -selfsign`
+ * (OpenSSL 3.0); the key protects nothing.
  */
 import type { KeyPair } from '../issue.ts';
 

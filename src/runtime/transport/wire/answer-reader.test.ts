@@ -9,7 +9,10 @@ interface Read {
   reusable: boolean | undefined;
 }
 
-/** All answers in the bytes, which come in pieces of these sizes (the last again and again); a request before each. */
+/**
+ * Reads all answers in the bytes, split into pieces of these sizes (the last size is repeated), with one request before
+ * each answer.
+ */
 function read(
   bytes: string,
   sizes: readonly number[] = [bytes.length],
@@ -29,7 +32,7 @@ function read(
     },
   });
   reader.expect(method);
-  // One piece of memory for all pieces, as a socket that reads into the same again and again has it.
+  // All pieces share one buffer, like the reads of a socket into the same memory.
   const memory = Buffer.alloc(bytes.length);
   for (let position = 0, piece = 0; position < bytes.length; piece += 1) {
     const size = Math.max(1, sizes[Math.min(piece, sizes.length - 1)] ?? 1);

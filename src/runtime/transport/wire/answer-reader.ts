@@ -1,27 +1,28 @@
 /**
- * Reads HTTP/1.1 answers out of the bytes of one connection, in pieces of any size: one answer after the other, each to a request that
- * was announced with `expect`. Whatever is not exactly an answer (RFC 9112) is refused with the connection, not guessed at.
+ * Parses HTTP/1.1 answers from the bytes of one connection, in pieces of any size: one answer after the other, each to
+ * a request that was announced with `expect`. Anything that is not exactly a valid answer (RFC 9112) ends the
+ * connection with an error.
  */
 import type { HeaderValues } from './dispatcher.ts';
 
 interface AnswerEvents {
-  /** 100 Continue: the body of the request is asked for. The answer itself follows. */
+  /** 100 Continue: the server asks for the body of the request. The answer itself follows. */
   proceed(): void;
   head(status: number, headers: HeaderValues): void;
-  /** The bytes are there only until this returns. */
+  /** The bytes are valid only until this returns. */
   data(chunk: Buffer): void;
-  /** `reusable`: another request may follow on the connection. */
+  /** `reusable` means that another request may follow on the connection. */
   end(reusable: boolean): void;
 }
 
-/** What came is no HTTP/1.1. */
+/** The received bytes are not valid HTTP/1.1. */
 export class BadAnswer extends Error {
   readonly code = 'KIDP_BAD_ANSWER';
 }
 
-/** As much as Node's own HTTP takes four times over; the API server's are below one kilobyte. */
+/** Four times the limit of Node's HTTP; the heads of an API server have less than one kilobyte. */
 const longestHead = 64 * 1024;
-/** Of the line that says how long a chunk is, and of trailers. */
+/** The limit for the size line of a chunk, and for trailers. */
 const longestLine = 8 * 1024;
 const lineFeed = 0x0a;
 
@@ -31,9 +32,9 @@ export class AnswerReader {
   readonly #events: AnswerEvents;
   #state: State = 'idle';
   #isHeadRequest = false;
-  /** The beginning of a head or a line whose end has not come yet. */
+  /** The start of an incomplete head or line. */
   #held = '';
-  /** How much of the body, or of the chunk, is still to come. */
+  /** The number of remaining bytes of the body or the chunk. */
   #left = 0;
   #reusable = true;
 
@@ -41,14 +42,14 @@ export class AnswerReader {
     this.#events = events;
   }
 
-  /** The next bytes are the answer to a request with this method. */
+  /** Announces that the next bytes are the answer to a request with this method. */
   expect(method: string): void {
     this.#state = 'head';
     this.#isHeadRequest = method === 'HEAD';
     this.#reusable = true;
   }
 
-  /** Throws a `BadAnswer`, and what the events throw. */
+  /** Throws a `BadAnswer`, and any error that the events throw. */
   take(bytes: Buffer): void {
     let position = 0;
     while (position < bytes.length) {
@@ -71,7 +72,7 @@ export class AnswerReader {
     }
   }
 
-  /** The other side sends no more. False where that leaves an answer unfinished. */
+  /** Signals that the server sends no more bytes. Returns false if an answer is incomplete. */
   close(): boolean {
     if (this.#state === 'until-close') this.#finish(false);
     return this.#state === 'idle';
@@ -79,7 +80,7 @@ export class AnswerReader {
 
   #takeHead(bytes: Buffer, position: number): number {
     const before = this.#held.length;
-    // The empty line may have begun in what is held.
+    // The empty line may have started in the held bytes.
     const text = this.#held + bytes.toString('latin1', position, position + longestHead);
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
     if (end === -1) {
@@ -94,7 +95,7 @@ export class AnswerReader {
 
   #begin(text: string): void {
     const { version, status, headers } = readHead(text);
-    // 100 Continue, 103 Early Hints: the answer itself follows. There is no protocol to switch to that we asked for.
+    // 100 Continue, 103 Early Hints: the answer itself follows. A switch of protocols was not requested.
     if (status === 101) throw new BadAnswer('the server switches to another protocol');
     if (status === 100) this.#events.proceed();
     if (status < 200) return;
@@ -178,7 +179,10 @@ function readHead(text: string): { version: string; status: number; headers: Hea
   return { version: first[1] as string, status: Number(first[2]), headers };
 }
 
-/** Undefined: it ends with the connection. Two lengths, or a length beside chunks, are what requests are smuggled with. */
+/**
+ * Undefined means that the body ends with the connection. Two lengths, or a length and chunks, are rejected: they
+ * enable request smuggling.
+ */
 function lengthOf(headers: HeaderValues): number | 'chunked' | undefined {
   const encoding = headers['transfer-encoding'];
   const length = headers['content-length'];

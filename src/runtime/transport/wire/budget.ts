@@ -1,9 +1,9 @@
 /**
- * How many connections several pools may have open together, whatever servers they lead to. Where all are taken, one that is idle ends
- * to make room, the one that has been idle longest first; where none is, who asks waits in turn.
+ * Limits the number of connections that several pools may have open together, over all servers. If the limit is
+ * reached, the connection that has been idle longest is closed; if none is idle, callers wait in turn.
  */
 interface Idle {
-  /** Ends it; `release` follows. */
+  /** Closes the connection; `release` follows. */
   end(): void;
 }
 
@@ -22,17 +22,17 @@ export class ConnectionBudget {
     return this.#open;
   }
 
-  /** How many there were at once, at most, so far. */
+  /** The maximal number of simultaneous connections so far. */
   get most(): number {
     return this.#most;
   }
 
-  /** Somebody waits: who has no use for a connection ends it. */
+  /** Whether a caller waits: pools then close the connections that they do not need. */
   get wanted(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Calls back, at once or later, when one more may be opened. */
+  /** Calls back, immediately or later, when one more connection may be opened. */
   take(ready: () => void): void {
     this.#waiting.push(ready);
     if (this.#open >= this.#maximum) {

@@ -1,4 +1,4 @@
-/** One connection: opens it, carries one request after the other, and says when it is free or gone. */
+/** One connection: opens it, carries one request after the other, and notifies its owner when it is free or closed. */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { AnswerReader } from './answer-reader.ts';
@@ -9,7 +9,9 @@ export type Task =
   | { readonly held: false; readonly request: WireRequest; readonly handler: AnswerHandler }
   | { readonly held: true; readonly request: HeldRequest; readonly handler: HeldHandler };
 
-/** Begins to connect. Received bytes are put into `buffer` and passed to `callback`, which pauses by returning false. */
+/**
+ * Starts to connect. Received bytes are written to `buffer` and passed to `callback`, which pauses by returning false.
+ */
 export type OpenSocket = (options: {
   onread: { buffer: Buffer; callback: (bytes: number, buffer: Uint8Array) => boolean };
   session: Buffer | undefined;
@@ -17,19 +19,19 @@ export type OpenSocket = (options: {
 
 interface ConnectionOptions {
   open: OpenSocket;
-  /** As the Host header has it. */
+  /** The value of the Host header. */
   host: string;
   connectMilliseconds: number;
   idleMilliseconds: number;
-  /** Of an earlier connection to the same server. */
+  /** The TLS session of an earlier connection to the same server. */
   session: Buffer | undefined;
   onSession: (session: Buffer) => void;
-  /** It can carry the next. */
+  /** Called when the connection can carry the next request. */
   onFree: () => void;
   onGone: () => void;
 }
 
-/** The largest record of TLS: more never comes at once. */
+/** The maximal size of a TLS record, and therefore of one read. */
 const readBytes = 16 * 1024;
 
 export class Connection {
@@ -42,7 +44,7 @@ export class Connection {
   #connected = false;
   #gone = false;
   #free = false;
-  /** The server has not asked for the body yet. */
+  /** Whether the server has not asked for the body yet. */
   #holds = false;
 
   constructor(options: ConnectionOptions) {
@@ -55,7 +57,8 @@ export class Connection {
     });
     const socket = options.open({
       onread: {
-        // Read into again and again: memory of its own for every few kilobytes costs more than copying what is kept.
+        // The buffer is reused for every read: allocating memory for every few kilobytes costs more than copying the
+        // data that is kept.
         buffer: Buffer.allocUnsafeSlow(readBytes),
         callback: (bytes, buffer) => this.#take(buffer as Buffer, bytes),
       },
@@ -74,7 +77,7 @@ export class Connection {
     socket.on('close', () => this.destroy(hungUp()));
   }
 
-  /** Sends it, once connected. One at a time: the next after `onFree`. */
+  /** Sends the request, once connected. Only one at a time: call it again after `onFree`. */
   carry(task: Task): void {
     this.#task = task;
     if (!this.#connected) return;
@@ -82,7 +85,7 @@ export class Connection {
     this.#send(task);
   }
 
-  /** There is nothing to carry: it does not keep the process alive, and ends after a while. */
+  /** Marks the connection as idle: it does not keep the process alive, and is closed after a while. */
   rest(): void {
     this.#timer.refresh();
     this.#socket.unref();
@@ -92,7 +95,7 @@ export class Connection {
     this.destroy(hungUp());
   }
 
-  /** Requests that wait for an answer fail with the reason. */
+  /** Closes the connection. Requests that wait for an answer fail with the reason. */
   destroy(reason: Error): void {
     if (this.#gone) return;
     this.#gone = true;
@@ -126,7 +129,7 @@ export class Connection {
       return;
     }
     task.handler.onRequestStart(flow);
-    // Given up while it waited for a connection: nothing was sent, so the connection is as good as before.
+    // The request was aborted while it waited for a connection. Nothing was sent, so the connection is still usable.
     if (flow.aborted !== undefined) {
       this.#refuse(flow.aborted);
       return;
@@ -152,7 +155,8 @@ export class Connection {
     } catch (error) {
       this.destroy(error as Error);
     }
-    // Only now, or what follows an answer in the same piece would be taken for the answer to the next request.
+    // Deferred until here, because bytes after an answer in the same piece would be read as the answer to the next
+    // request.
     if (this.#free && !this.#gone) {
       this.#free = false;
       this.#options.onFree();
@@ -180,7 +184,7 @@ export class Connection {
     const task = this.#task;
     if (task === undefined) return;
     this.#settle();
-    // Answered before all of it was sent: the server has perhaps not read the rest.
+    // If the answer arrived before all of the request was sent, the server has perhaps not read the rest.
     if (reusable && !this.#holds && this.#socket.writableLength === 0) this.#free = true;
     else this.end();
     task.handler.onResponseEnd();
@@ -200,7 +204,7 @@ export class Connection {
   }
 }
 
-/** What the one who waits for an answer can do; nothing more once it is there. */
+/** The control of the caller over one answer; without effect once the answer is complete. */
 class ConnectionFlow implements Flow {
   readonly #connection: Connection;
   readonly #socket: Socket;
@@ -229,7 +233,7 @@ class ConnectionFlow implements Flow {
   abort(reason: Error): void {
     if (this.#ended) return;
     this.aborted = reason;
-    // The rest of an answer that nobody wants would have to be read before the connection is of use again.
+    // The rest of an unwanted answer would have to be read before the connection can be reused.
     if (this.sent) this.#connection.destroy(reason);
   }
 

@@ -1,48 +1,51 @@
-/** What carries requests: our own pool of connections or, where a proxy is on the way, undici's agent. */
+/**
+ * The interfaces for sending requests, implemented by the connection pool of the runtime and, behind a proxy, by
+ * undici's agent.
+ */
 export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface WireRequest {
   readonly origin: string;
   readonly method: string;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: string[];
   readonly body?: string | Uint8Array | null;
 }
 
-/** A request whose body is kept back until the server has asked for it. */
+/** A request whose body is held back until the server asks for it. */
 export interface HeldRequest extends Omit<WireRequest, 'path' | 'body'> {
   /** Called when the head is sent on a connection. An error that it throws is passed to `onResponseError`. */
   readonly path: () => string;
   readonly body: Uint8Array;
 }
 
-/** Of one request that is on its way. */
+/** Controls one request in flight. */
 export interface Flow {
   readonly paused: boolean;
   pause(): void;
   resume(): void;
-  /** After it, only `onResponseError` is called. */
+  /** Aborts the request; afterwards only `onResponseError` is called. */
   abort(reason: Error): void;
 }
 
-/** Hears of one request: that it goes out, and then of its answer to the end or of an error. */
+/** Receives the events of one request: that it was sent, and its answer to the end or an error. */
 export interface AnswerHandler {
   onRequestStart(flow: Flow): void;
   onResponseStart(flow: Flow, status: number, headers: HeaderValues): void;
-  /** The bytes are there only until this returns: what is kept must be copied. */
+  /** The bytes are valid only until this returns; copy them to keep them. */
   onResponseData(flow: Flow, chunk: Buffer): void;
   onResponseEnd(): void;
   onResponseError(flow: Flow, error: Error): void;
 }
 
 export interface HeldHandler extends AnswerHandler {
-  /** The server has read the head and asks for the body (100 Continue), which is written as soon as this has returned true. */
+  /** The server has read the head and asks for the body (100 Continue). The body is written if this returns true. */
   onContinue(flow: Flow): boolean;
 }
 
-/** Sends requests in two steps: the head, and when the server asks for it the body. */
+/** Sends requests in two steps: the head and, when the server asks for it, the body. */
 export interface HoldingDispatcher {
   dispatchHeld(request: HeldRequest, handler: HeldHandler): void;
   close(): Promise<void>;
@@ -51,8 +54,8 @@ export interface HoldingDispatcher {
 
 export interface Dispatcher {
   dispatch(request: WireRequest, handler: AnswerHandler): unknown;
-  /** Takes nothing new; resolves once all that was under way has ended. */
+  /** Accepts no new requests; resolves once all requests in flight have ended. */
   close(): Promise<void>;
-  /** Ends all that is under way. */
+  /** Aborts all requests in flight. */
   destroy(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 /**
- * HTTP/1.1 as a client of an API server needs it: pools of connections that are used again, requests of known length, answers of any.
+ * HTTP/1.1 for a client of an API server: pools of reusable connections, requests of known length, answers of any
+ * length.
  *
- * In: sockets and requests. Out: answers as they come. It must not know Kubernetes, credentials or retries.
+ * In: sockets and requests. Out: answers while they are received. It must not know Kubernetes, credentials or retries.
  */
 export { ConnectionBudget } from './budget.ts';
 export type {

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A server that calls `onRequest` with each piece that comes, and a pool of connections to it. */
+/** Starts a server that calls `onRequest` with each received piece, and a pool of connections to it. */
 async function start(
   onRequest: (socket: Socket, text: string) => void,
   options: { connections?: number; idleMilliseconds?: number; budget?: ConnectionBudget } = {},
@@ -202,7 +202,7 @@ describe('a pool of connections', () => {
       connections: 1,
       connectMilliseconds: 20,
       idleMilliseconds: 1_000,
-      // Listens to a name that is never looked up.
+      // The name lookup never completes, so the connection is never established.
       open: ({ onread }) => connect({ host: 'never.invalid', port, onread, lookup: () => {} }),
     });
     await expect(ask(deaf)).rejects.toMatchObject({ code: 'ETIMEDOUT' });

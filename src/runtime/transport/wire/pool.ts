@@ -1,9 +1,9 @@
 /**
- * Connections to one server that are used again and again, one request at a time on each.
+ * A pool of reusable connections to one server, with one request at a time on each.
  *
- * Our own, because a client of the API server needs little of HTTP, and a general one is dear where it hurts: undici's parser is
- * WebAssembly that every process compiles and optimises again, in one that has just started, as a controller has when it lists, a
- * quarter of all the CPU that a list of 10,000 objects takes it.
+ * It exists because a client of an API server needs only a small part of HTTP, and a general implementation is
+ * expensive: undici's parser is WebAssembly, which every process compiles and optimises again. In a process that has
+ * just started, as a controller has when it lists, that takes a quarter of the CPU time of listing 10,000 objects.
  */
 import type { ConnectionBudget } from './budget.ts';
 import { Connection, type OpenSocket, type Task } from './connection.ts';
@@ -20,10 +20,10 @@ import type {
 interface PoolOptions {
   open: OpenSocket;
   host: string;
-  /** How many at most; more requests wait. */
+  /** The maximal number of connections; further requests wait. */
   connections: number;
   connectMilliseconds: number;
-  /** An idle connection is closed after so long. */
+  /** The time after which an idle connection is closed. */
   idleMilliseconds: number;
   /** Shared with other pools. */
   budget?: ConnectionBudget | undefined;
@@ -32,13 +32,13 @@ interface PoolOptions {
 export class Pool implements Dispatcher, HoldingDispatcher {
   readonly #options: PoolOptions;
   readonly #connections = new Set<Connection>();
-  /** The one used last is used first, so that the others may end. */
+  /** The most recently used connection is reused first, so that the others can be closed. */
   readonly #idle: Connection[] = [];
   #waiting: Task[] = [];
-  /** Connections that the budget was asked for and has not granted yet. */
+  /** The number of connections requested from the budget and not granted yet. */
   #asked = 0;
   #closing: PromiseWithResolvers<void> | undefined;
-  /** For the next connection, which then takes half the handshake. */
+  /** The TLS session for the next connection, which halves its handshake. */
   #session: Buffer | undefined;
 
   constructor(options: PoolOptions) {
@@ -93,7 +93,7 @@ export class Pool implements Dispatcher, HoldingDispatcher {
     budget.take(() => {
       this.#asked -= 1;
       const next = this.#waiting.shift();
-      // Meanwhile another connection was free for it.
+      // Another connection has become free for the request in the meantime.
       if (next === undefined) budget.release();
       else this.#connect(next);
     });
@@ -129,7 +129,7 @@ export class Pool implements Dispatcher, HoldingDispatcher {
     const idle = this.#idle.indexOf(connection);
     if (idle !== -1) this.#idle.splice(idle, 1);
     this.#options.budget?.release(connection);
-    // Those that the budget was asked for come when it grants them.
+    // Requests that wait for a connection from the budget are sent when it is granted.
     const next = this.#waiting.length > this.#asked ? this.#waiting.shift() : undefined;
     if (next !== undefined) this.#open(next);
     this.#closeIfDone();
@@ -142,5 +142,5 @@ export class Pool implements Dispatcher, HoldingDispatcher {
 
 const closed = () => Object.assign(new Error('the connections were closed'), { code: 'KIDP_CLOSED' });
 
-/** Of a request that never came to a connection. */
+/** The flow of a request that never got a connection. */
 const nowhere: Flow = { paused: false, pause() {}, resume() {}, abort() {} };

@@ -1,4 +1,4 @@
-/** A request as it goes out. What would make two requests of one, or another header of a value, is refused. */
+/** Encodes requests. It rejects values that would split a request or inject a header. */
 import type { HeldRequest, WireRequest } from './dispatcher.ts';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -6,7 +6,7 @@ const badPath = /[^\x21-\xff]/;
 const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** A string is to be written as Latin-1. */
+/** Returns the request; a string must be written as Latin-1. */
 export function requestBytes({ method, path, headers, body }: WireRequest, host: string): string | Buffer {
   const head = requestHead({ method, path, headers }, host);
   if (body === undefined || body === null) {
@@ -14,12 +14,12 @@ export function requestBytes({ method, path, headers, body }: WireRequest, host:
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const text = `${head}content-length: ${bytes.length}\r\n\r\n`;
-  // In one piece, or the head would go out in a packet of its own. A body as short in bytes as in characters is ASCII.
+  // In one piece, so that the head is not sent in a separate packet. A body with as many bytes as characters is ASCII.
   if (typeof body === 'string' && bytes.length === body.length) return text + body;
   return Buffer.concat([Buffer.from(text, 'latin1'), bytes]);
 }
 
-/** All but the body, which the server is to ask for. To be written as Latin-1. */
+/** Returns the request without its body, which is sent when the server asks for it. It must be written as Latin-1. */
 export function heldBytes({ method, path, headers, body }: HeldRequest, host: string): string {
   const head = requestHead({ method, path: path(), headers }, host);
   return `${head}expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`;
