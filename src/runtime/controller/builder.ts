@@ -48,13 +48,13 @@ export class ControllerBuilder {
     this.#name = name;
   }
 
-  /** Sets the reconciled resource: a change of an object requests a reconcile of its key. */
+  /** Sets the reconciled resource: a change of an object enqueues its key. */
   for<T extends KubernetesObject>(resource: Resource, options: SourceOptions<T> = {}): this {
     this.#primary = resource;
     return this.watches<T>(resource, toItself, options);
   }
 
-  /** Watches a resource that the controller creates: a change of an object requests a reconcile of its controlling owner. */
+  /** Watches a resource that the controller creates: a change of an object enqueues its controlling owner. */
   owns<T extends KubernetesObject>(resource: Resource, options: SourceOptions<T> = {}): this {
     this.#owned.push([resource, options as unknown as SourceOptions<KubernetesObject>]);
     return this;
@@ -77,7 +77,7 @@ export class ControllerBuilder {
     return this;
   }
 
-  /** Adds it to the manager, which starts it. */
+  /** Adds the controller to the manager, which starts it. */
   complete(reconcile: Reconcile): Controller {
     const primary = this.#primary;
     if (primary === undefined && (this.#owned.length > 0 || this.#sources.length === 0)) {

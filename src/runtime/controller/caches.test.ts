@@ -1,4 +1,6 @@
-/** Which cache answers which question, and which none may. What fills them: src/runtime/reflector. */
+/**
+ * Which cache serves which read, and which reads no cache may serve. The caches are filled by src/runtime/reflector.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../client/client.ts';
 import type { ObjectKey } from '../objects/object.ts';

@@ -1,4 +1,4 @@
-/** One reflector for each resource and selection, however many controllers watch it. */
+/** Keeps one reflector for each resource and selection, shared by all controllers that watch it. */
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { ConfigError } from '../errors.ts';
@@ -7,7 +7,7 @@ import { Reflector, type ReflectorHandlers } from '../reflector/index.ts';
 import type { IndexFunction, ReadonlyStore } from '../reflector/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
-/** Which objects of a resource. */
+/** Selects objects of a resource. */
 export interface Selection {
   namespace?: string;
   labelSelector?: string;
@@ -16,7 +16,7 @@ export interface Selection {
 
 interface CacheRequest<T extends KubernetesObject> extends Selection {
   resource: Resource;
-  /** By name; two that ask for the same selection share them. */
+  /** Index functions by name. Requests for the same selection share them. */
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
 }
 
@@ -38,7 +38,7 @@ export class Caches {
     this.#log = log;
   }
 
-  /** Sees to it that there will be a cache. Indexes can be added until it is started. */
+  /** Requests a cache. Indexes can be added until it is started. */
   request<T extends KubernetesObject>(request: CacheRequest<T>): void {
     const id = idOf(request.resource, request);
     const known = this.#entries.get(id);
@@ -70,17 +70,17 @@ export class Caches {
     for (const entry of this.#entries.values()) this.#open(entry);
   }
 
-  /** Resolves once every cache holds all that was there. */
+  /** Resolves once every cache holds all existing objects. */
   async synced(): Promise<void> {
     await Promise.all([...this.#entries.values()].map(({ reflector }) => reflector?.synced()));
   }
 
-  /** Resolves once this one does. */
+  /** Resolves once this cache holds all existing objects. */
   syncedOf(resource: Resource, selection: Selection): Promise<void> {
     return this.#reflector(resource, selection).synced();
   }
 
-  /** The caches that do not get through to the API server now. */
+  /** Returns the caches that currently cannot reach the API server. */
   failing(): { cache: string; error: Error }[] {
     return [...this.#entries].flatMap(([cache, { reflector }]) =>
       reflector?.status.state === 'failing' ? [{ cache, error: reflector.status.error }] : [],
@@ -91,7 +91,7 @@ export class Caches {
     await Promise.all([...this.#entries.values()].map(({ reflector }) => reflector?.stop()));
   }
 
-  /** Calls the handlers for existing objects and for every change; returns the function that ends it. */
+  /** Calls the handlers for existing objects and for every change. Returns a function that unsubscribes. */
   subscribe<T extends KubernetesObject>(
     resource: Resource,
     selection: Selection,
@@ -100,12 +100,15 @@ export class Caches {
     return this.#reflector(resource, selection).subscribe(handlers as unknown as ReflectorHandlers<UnknownObject>);
   }
 
-  /** The cache of just this selection: what it does not hold may exist outside of it. */
+  /** Returns the cache of exactly this selection. An object that is not in it may exist outside of the selection. */
   store<T extends KubernetesObject>(resource: Resource, selection: Selection = {}): ReadonlyStore<T> {
     return this.#reflector(resource, selection).store as unknown as ReadonlyStore<T>;
   }
 
-  /** A cache that holds all of this selection, and maybe more: what it does not hold does not exist. */
+  /**
+   * Returns a cache that holds all objects of this selection, and maybe more. An object that is not in it does not
+   * exist.
+   */
   covering<T extends KubernetesObject>(resource: Resource, selection: Selection): ReadonlyStore<T> {
     for (const { request, reflector } of this.#entries.values()) {
       if (!isSame(request.resource, resource) || !covers(request, selection)) continue;
@@ -158,7 +161,7 @@ export class Caches {
   }
 }
 
-/** Asked for every read. */
+/** Called for every read, so it builds no string. */
 const isSame = (one: Resource, other: Resource): boolean =>
   one === other || (one.plural === other.plural && one.group === other.group && one.version === other.version);
 
@@ -171,7 +174,7 @@ function idOf(resource: Resource, { namespace, labelSelector, fieldSelector }: S
   return `${name}?${selection.join('&')}`;
 }
 
-/** Whether all that is wanted is in the cache: it is narrower in nothing. */
+/** Returns whether the cache includes all wanted objects: none of its restrictions is narrower. */
 function covers(cache: Selection, wanted: Selection): boolean {
   if (cache.namespace !== undefined && cache.namespace !== wanted.namespace) return false;
   return (['labelSelector', 'fieldSelector'] as const).every((selector) => {
@@ -181,7 +184,7 @@ function covers(cache: Selection, wanted: Selection): boolean {
   });
 }
 
-/** Of a selector, which all must hold: `a=b`, `c in (d,e)`. */
+/** Returns the terms of a selector, all of which must match: `a=b`, `c in (d,e)`. */
 function termsOf(selector = ''): string[] {
   return selector.split(/,(?![^(]*\))/).flatMap((term) => (term.trim() === '' ? [] : [term.trim()]));
 }

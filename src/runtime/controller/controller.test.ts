@@ -1,4 +1,7 @@
-/** How a controller takes what goes wrong, with time held still. Controllers that work: test/runtime/controller.test.ts. */
+/**
+ * How a controller handles failures, with a fake clock. Controllers on a real API server:
+ * test/runtime/controller.test.ts.
+ */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../client/client.ts';

@@ -1,4 +1,4 @@
-/** Watches, queues and reconciles: what a builder puts together and a manager runs. */
+/** The controller: watches, queues and reconciles. A builder assembles it and a manager runs it. */
 
 import { clientUntil } from '../client/bound-client.ts';
 import type { Client } from '../client/client.ts';
@@ -16,20 +16,20 @@ import { readerOver } from './reader.ts';
 import { type Reconcile, ReconcileTimeoutError, type Result, TerminalError } from './reconcile.ts';
 
 export interface ControllerOptions {
-  /** How many keys are reconciled at a time. */
+  /** The maximal number of concurrent reconciles. */
   maxConcurrentReconciles?: number;
   /**
-   * Aborts a reconcile that takes longer, and tries again with backoff. One that does not listen to its signal is left behind:
-   * it can do nothing more through its client.
+   * The timeout of a reconcile, which is then aborted and requeued with backoff. A reconcile that ignores its signal is
+   * abandoned: its client rejects all further requests.
    */
   timeoutMilliseconds?: number;
-  /** How long reconciles under way may go on when the controller is stopped; then they are aborted. */
+  /** The time that reconciles in progress have to finish when the controller stops; then they are aborted. */
   drainMilliseconds?: number;
   backoff?: BackoffOptions;
   bucket?: BucketOptions;
-  /** Which keys take turns with which; by default namespaces do. */
+  /** The group of a key; groups take turns. Default: the namespace. */
   groupOf?: (key: ObjectKey) => string;
-  /** Run it on every replica, without waiting for leadership and without a fence. */
+  /** Runs the controller on every replica, without leader election and without a fence. */
   everywhere?: boolean;
 }
 
@@ -52,7 +52,7 @@ interface ControllerParts {
   readonly metrics: RuntimeMetrics | undefined;
 }
 
-/** After they were aborted, so long are reconciles given to unwind before the controller stops without them. */
+/** The time that aborted reconciles have to return before the controller stops without them. */
 const unwindMilliseconds = 1_000;
 
 export class Controller {
@@ -79,12 +79,15 @@ export class Controller {
     });
   }
 
-  /** Asks for a reconcile from outside the watches: a webhook's news, a broker's answer. */
+  /** Enqueues a key on an event that is not a watched change, for example a webhook call or the answer of a broker. */
   enqueue(key: ObjectKey): void {
     this.#queue.add(formatKey(key));
   }
 
-  /** Works until the signal is aborted, then drains. The caches must have been started; it waits until its own are filled. */
+  /**
+   * Runs until the signal is aborted, then drains. The caches must have been started; it waits until its own are
+   * synced.
+   */
   async start(signal: AbortSignal): Promise<void> {
     const { caches, sources, options } = this.#parts;
     const ends = sources.map((source) =>
@@ -95,7 +98,7 @@ export class Controller {
       }),
     );
     const stopped = aborted(signal);
-    // Before that, existing objects would look absent to a reconcile.
+    // Earlier, existing objects would appear absent to a reconcile.
     await Promise.race([
       Promise.all(sources.map((source) => caches.syncedOf(source.resource, source.selection))),
       stopped,
@@ -112,7 +115,8 @@ export class Controller {
     const { log } = this.#parts;
     try {
       if (!source.predicates.every((predicate) => predicate(change))) return;
-      // What it was mapped to before has lost it and must know; each only once, or an idle worker would do it twice.
+      // The owners of the old state must be reconciled too. Each key is enqueued once, because an idle worker would
+      // reconcile it twice.
       const objects = change.type === 'updated' ? [change.old, change.object] : [change.object];
       const keys = new Set(objects.flatMap((object) => [...source.mapper(object)].map(formatKey)));
       for (const key of keys) this.#queue.add(key);
@@ -151,7 +155,7 @@ export class Controller {
       this.#running.delete(key);
       this.#metrics?.active(this.#running.size);
     }
-    // What was started and not waited for must not go on beside the next reconcile of this key.
+    // Work that the reconcile started and did not await must not run concurrently with the next reconcile of this key.
     abort.abort(new Error('the reconcile has ended'));
     this.#metrics?.reconciled(outcome, (clock.monotonic() - started) / 1000);
     return outcome;
@@ -182,7 +186,7 @@ export class Controller {
 
   #failed(key: string, error: unknown, log: Logger): ReconcileOutcome {
     if (error instanceof FenceError) {
-      // The renewal that is under way may still succeed; where it does not, the queue is shut down and forgets this.
+      // A renewal in progress may still succeed. If it does not, the queue is shut down and drops this key.
       this.#queue.addRateLimited(key);
       log.info('reconcile aborted; this process lost the right to write');
       return 'fenced';
@@ -230,7 +234,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The work's outcome, or the signal's reason where that comes first. */
+/** Settles like the work, or rejects with the reason of the signal if that is aborted first. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -1,4 +1,4 @@
-/** From an object that changed to those that have to be reconciled because of it. */
+/** Maps a changed object to the objects that must be reconciled because of it. */
 import { type KubernetesObject, keyOf, type ObjectKey, type Resource } from '../objects/object.ts';
 import { controllerOf } from '../objects/owner.ts';
 
@@ -6,7 +6,7 @@ export type Mapper<T extends KubernetesObject = KubernetesObject> = (object: T) 
 
 export const toItself: Mapper = (object) => [keyOf(object)];
 
-/** To the object of this kind that controls it. */
+/** Maps an object to its controlling owner of this kind. */
 export function toController(of: Resource): Mapper {
   return (object) => {
     const owner = controllerOf(object);
@@ -15,7 +15,7 @@ export function toController(of: Resource): Mapper {
   };
 }
 
-/** To the object of this kind that a label names. */
+/** Maps an object to the object of this kind that is named by a label. */
 export function toLabelled(of: Resource, label: string): Mapper {
   return (object) => {
     const name = object.metadata.labels?.[label];
@@ -28,7 +28,7 @@ function keyIn(of: Resource, object: KubernetesObject, name: string): ObjectKey 
   return of.namespaced && namespace !== undefined ? { namespace, name } : { name };
 }
 
-/** Versions of a group are views of the same objects. */
+/** Versions are ignored: they are views of the same objects. */
 function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);

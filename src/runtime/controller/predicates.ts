@@ -1,4 +1,4 @@
-/** Which changes are worth a reconcile. */
+/** Predicates select the changes that trigger a reconcile. */
 import type { KubernetesObject } from '../objects/object.ts';
 
 export type Change<T extends KubernetesObject = KubernetesObject> =
@@ -9,8 +9,8 @@ export type Change<T extends KubernetesObject = KubernetesObject> =
 export type Predicate<T extends KubernetesObject = KubernetesObject> = (change: Change<T>) => boolean;
 
 /**
- * Not a mere change of status or metadata: updates that raised the generation or began the deletion. Kinds without a
- * generation (ConfigMap) are let through with every update, or nothing of them would ever be seen.
+ * Ignores changes of status and metadata: passes updates that increase the generation or start the deletion. Kinds
+ * without a generation (ConfigMap) pass with every update, because otherwise none of their updates would.
  */
 export const generationChanged: Predicate = (change) => {
   if (change.type !== 'updated') return true;
@@ -20,7 +20,7 @@ export const generationChanged: Predicate = (change) => {
   return now.generation !== before.generation || now.deletionTimestamp !== before.deletionTimestamp;
 };
 
-/** Not a mere relist or resync: updates that wrote something. */
+/** Ignores relists and resyncs: passes updates that changed the object. */
 export const resourceVersionChanged: Predicate = (change) =>
   change.type !== 'updated' || change.object.metadata.resourceVersion !== change.old.metadata.resourceVersion;
 
@@ -30,7 +30,7 @@ export const labelsChanged: Predicate = (change) =>
 export const annotationsChanged: Predicate = (change) =>
   change.type !== 'updated' || !sameEntries(change.object.metadata.annotations, change.old.metadata.annotations);
 
-/** Objects with all of these labels, and updates that took one of them away. */
+/** Passes objects with all of these labels, and updates that removed one of them. */
 export function labelled(labels: Readonly<Record<string, string>>): Predicate {
   const has = (object: KubernetesObject) =>
     Object.entries(labels).every(([name, value]) => object.metadata.labels?.[name] === value);

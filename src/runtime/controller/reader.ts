@@ -1,4 +1,4 @@
-/** Reads from the caches, and from the API server where that is asked for. */
+/** Reads from the caches and, on request, from the API server. */
 import type { Client } from '../client/client.ts';
 import { ConfigError, isNotFound } from '../errors.ts';
 import type { KubernetesObject, ObjectKey, Resource, UnknownObject } from '../objects/object.ts';
@@ -6,22 +6,22 @@ import type { ReadonlyStore } from '../reflector/store.ts';
 import type { Caches, Selection } from './caches.ts';
 
 export interface ReadFrom {
-  /** Ask the API server: for what must not be a moment old, or what no controller watches. */
+  /** Reads from the API server: for state that must not be stale, or for objects that no controller watches. */
   live?: boolean;
   /**
-   * Read from the cache of just this selection, as it was given to `for`, `owns` or `watches`. What is outside of it is
-   * taken for absent. Without it, only a cache is read that would hold the object if it existed.
+   * Reads from the cache of exactly this selection, as passed to `for`, `owns` or `watches`. Objects outside of it are
+   * considered absent. By default, only a cache that would hold the object if it existed is read.
    */
   selection?: Selection;
 }
 
 export interface ListFrom extends ReadFrom {
   namespace?: string;
-  /** Only those with all of these labels. */
+  /** Selects objects with all of these labels. */
   labels?: Readonly<Record<string, string>>;
 }
 
-/** What comes from a cache is shared: copy it before you change it. */
+/** Objects from a cache are shared: copy them before you change them. */
 export interface Reader {
   get<T extends KubernetesObject = UnknownObject>(
     resource: Resource,
@@ -29,11 +29,11 @@ export interface Reader {
     options?: ReadFrom,
   ): Promise<T | undefined>;
   list<T extends KubernetesObject = UnknownObject>(resource: Resource, options?: ListFrom): Promise<T[]>;
-  /** The whole cache of a resource, or of the selection that is watched, with its indexes. */
+  /** Returns the whole cache of a resource, or of the watched selection, with its indexes. */
   store<T extends KubernetesObject = UnknownObject>(resource: Resource, selection?: Selection): ReadonlyStore<T>;
 }
 
-/** Where there are no caches: everything is asked of the API server. */
+/** `liveReader` reads everything from the API server, without caches. */
 export function liveReader(client: Client): Reader {
   const none = (): never => {
     throw new ConfigError({ code: 'not-watched', message: 'There are no caches here', hint: 'Read with get or list' });

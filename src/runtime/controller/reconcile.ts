@@ -4,10 +4,10 @@ import type { ObjectKey } from '../objects/object.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Reader } from './reader.ts';
 
-/** A request carries only a name: a reconciler is level-triggered and reads the current state, whatever has changed. */
+/** A request contains only a key: a reconciler is level-triggered and reads the current state, whatever has changed. */
 export type Request = ObjectKey;
 
-/** Undefined: done until something changes. Otherwise the key is requeued after this time. */
+/** Undefined means done until the next change. Otherwise the key is requeued after this time. */
 export type Result = undefined | { readonly requeueAfterMilliseconds: number };
 
 export interface ReconcileContext {

@@ -1,6 +1,7 @@
 /**
- * Time is faked here (but where Node's own timers are the matter), for what a real server and a real clock cannot show at will: skew, steps, a stop at a chosen moment. The lease
- * store behind it does what the API server does with one object. Two real processes on a real server: test/runtime/leader.test.ts.
+ * Tests with a fake clock (except where Node's timers are tested), for conditions that a real server and clock cannot
+ * produce on demand: skew, steps, a pause at a chosen moment. The lease store behaves like the API server with one
+ * object. Two real processes on a real server: test/runtime/leader.test.ts.
  */
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../client/client.ts';
@@ -17,9 +18,9 @@ class LeaseStore {
   lease: Lease | undefined;
   version = 0;
   writes: string[] = [];
-  /** Where set, every call fails with it. */
+  /** If set, every call fails with this error. */
   failure: Error | undefined;
-  /** Where set, an update is done, and its answer waits for this. */
+  /** If set, an update takes effect at once, and its answer waits for this promise. */
   answerAfter: Promise<void> | undefined;
 
   client(name: string): Client {
@@ -65,7 +66,7 @@ function candidate(store: LeaseStore, name: string, clock: FakeClock): LeaderEle
   });
 }
 
-/** Starts acquiring and lets the first try happen. */
+/** Starts to acquire and waits for the first attempt. */
 async function contend(election: LeaderElection, clock: FakeClock): Promise<AbortController> {
   const stop = new AbortController();
   void election.acquire(stop.signal);
@@ -131,7 +132,7 @@ describe('leader election', () => {
   });
 
   it('ends at the deadline though Node fires timers a moment early, and not only when a renewal comes back', async () => {
-    // On the real clock. The deadline's timer is all that can end these: their renewals never come back.
+    // On the real clock. Only the timer of the deadline can end these elections: their renewals are never answered.
     for (let run = 0; run < 12; run += 1) {
       const store = new LeaseStore();
       const election = new LeaderElection({
@@ -311,7 +312,7 @@ describe('leader election', () => {
     store.lease = undefined;
     await clock.advance(16_000);
     expect(b.term).toBe(8);
-    // One that had not seen it made a new one, and then was silent.
+    // A candidate that had not seen the Lease created a new one, and then stopped.
     store.lease = undefined;
     const stranger = candidate(store, 'd', silent);
     await contend(stranger, silent);

@@ -1,11 +1,13 @@
 /**
- * Leader election on a Lease. One object is one candidacy: `acquire` waits for the lease, `signal` is aborted when it is lost,
- * `release` gives it up. A candidacy that has ended does not start again: the process exits and another one starts.
+ * Leader election on a Lease. One object is one candidacy: `acquire` waits for the Lease, `signal` is aborted when it
+ * is lost, `release` gives it up. A candidacy that has ended cannot be restarted: the process exits and another one
+ * starts.
  *
- * Safe under clock skew: no time written by another machine is compared with ours. A candidate takes over once it has seen
- * the same record for a whole lease duration on its own monotonic clock; a leader stops `renewDeadline` after it *sent* its
- * last successful renewal, which is before any candidate can have begun to count. What has to hold is that the two clocks
- * run at about the same rate: within `renewDeadline` to `leaseDuration`, a third apart by default.
+ * It is safe under clock skew, because no time written by another machine is compared with the local clock. A candidate
+ * takes over once it has seen the same record for a whole lease duration on its own monotonic clock. A leader stops
+ * `renewDeadline` after it *sent* its last successful renewal, which is before any candidate can have started to count.
+ * The two clocks must run at about the same rate: they may differ by the ratio of `renewDeadline` to `leaseDuration`, a
+ * third by default.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -18,8 +20,8 @@ import { type Lease, type LeaseSpec, leases } from './lease.ts';
 
 export interface ElectionOptions {
   /**
-   * A client with connections of its own (call `connect` once more). Over the connections of the leader, renewals would wait behind
-   * its writes to a slow server until the lease is lost.
+   * A client with its own connections (call `connect` again). On shared connections, renewals would wait behind the
+   * writes of the leader to a slow server until the Lease is lost.
    */
   client: Client;
   lease: Required<ObjectKey>;
@@ -33,13 +35,13 @@ export interface ElectionOptions {
   retryPeriodMilliseconds?: number;
   clock?: Clock;
   log?: Logger;
-  /** Between 0 and 1; spreads candidates out. */
+  /** Returns a number between 0 and 1 that spreads candidates. */
   random?: () => number;
 }
 
 interface Observation {
   readonly record: string;
-  /** When the record was first seen unchanged, on the monotonic clock. */
+  /** The time on the monotonic clock since which the record has not changed. */
   readonly since: number;
   readonly validMilliseconds: number;
 }
@@ -72,11 +74,11 @@ export class LeaderElection implements Fence {
   readonly #random: () => number;
 
   #observed: Observation | undefined;
-  /** The most that we have seen of the lease, or of one before it that was deleted. */
+  /** The highest number of transitions seen on the Lease, or on a deleted Lease of the same name. */
   #transitionsSeen = -1;
-  /** The lease as we wrote it last. */
+  /** The Lease as last written by this process. */
   #held: Lease | undefined;
-  /** On both clocks: the monotonic one stops while the machine sleeps, the wall clock may be set back. */
+  /** On both clocks: the monotonic clock stops while the machine sleeps, and the wall clock may be set back. */
   #leadsUntil: { monotonic: number; wall: number } | undefined;
   #cancelDeadline: (() => void) | undefined;
   readonly #ended = new AbortController();
@@ -105,8 +107,8 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * The number of times the lease has changed hands: it increases with each leader, so that others can distinguish them. That
-   * holds for as long as the Lease is not deleted; after that only for a leader that had seen it, and one that had not begins at 0.
+   * The number of times the Lease has changed hands. It increases with each leader, so that others can distinguish
+   * them. After the Lease is deleted, it increases only for a leader that had seen it; one that had not starts at 0.
    */
   get term(): number {
     return this.#held?.spec?.leaseTransitions ?? 0;
@@ -118,7 +120,9 @@ export class LeaderElection implements Fence {
     return Math.min(monotonic - this.#clock.monotonic(), wall - this.#clock.now());
   }
 
-  /** Resolves with true once we lead, with false where the signal was aborted before. Tries for as long as it takes. */
+  /**
+   * Resolves with true once this process leads, or with false if the signal is aborted before. Retries indefinitely.
+   */
   async acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       let wait: number;
@@ -139,8 +143,8 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * Stops renewing and ends our right to write, then gives the lease up, so that the next leader need not wait. Call it
-   * once everything that leads has stopped. A lease that was lost is left alone.
+   * Stops renewing and ends the right to write, then releases the Lease, so that the next leader need not wait. Call it
+   * after everything that needs leadership has stopped. A lost Lease is not touched.
    */
   async release(): Promise<void> {
     const mayRelease = this.leading;
@@ -153,7 +157,7 @@ export class LeaderElection implements Fence {
       const { acquireTime, leaseTransitions } = current.spec;
       await this.#client.update<Lease>(
         leases,
-        // With the resourceVersion of the read: if this goes out late, it changes nothing of a successor's.
+        // With the resourceVersion that was read: a late write cannot overwrite a successor.
         { ...current, spec: this.#spec({ acquireTime, leaseTransitions, holderIdentity: undefined }) },
         { timeoutMilliseconds: this.#deadline },
       );
@@ -163,7 +167,7 @@ export class LeaderElection implements Fence {
     }
   }
 
-  /** Returns how long to wait before the next try; `leading` says whether this one succeeded. */
+  /** Returns the wait before the next attempt; `leading` tells whether this one succeeded. */
   async #tryToAcquire(signal: AbortSignal): Promise<number> {
     const options = { signal, timeoutMilliseconds: this.#deadline };
     const current = await this.#client.get<Lease>(leases, this.lease, options).catch((error) => {
@@ -171,7 +175,7 @@ export class LeaderElection implements Fence {
       throw error;
     });
     const now = this.#clock.monotonic();
-    // Where the lease was deleted under a leader we have seen, that leader may still act on it.
+    // If the Lease of a known leader was deleted, that leader may still act on it.
     if (current !== undefined) this.#observe(current, now);
     const expiresIn = this.#observed === undefined ? 0 : this.#observed.since + this.#observed.validMilliseconds - now;
     const free = current === undefined ? false : (current.spec?.holderIdentity ?? '') === '';
@@ -212,7 +216,7 @@ export class LeaderElection implements Fence {
     while (!this.signal.aborted) {
       await sleep(this.#clock, this.#retry, this.signal);
       if (this.signal.aborted) return;
-      // Woken late, after a stop or a long pause: nothing more may be written, not even a renewal.
+      // Resumed late, after a pause of the process: nothing more may be written, not even a renewal.
       if (!this.leading) return this.#lose('it was not renewed in time');
       const outcome = await this.#renew();
       if (outcome === 'taken') return this.#lose('another candidate holds it');
@@ -232,8 +236,9 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * Someone wrote to the lease: another candidate; or only a label was added; or it was we, with a renewal whose answer was lost.
-   * Where it is still ours it is renewed at once: after a lost answer there is no time for another retry period.
+   * Handles a conflict on renewal: another candidate wrote the Lease, or only a label was added, or it was a renewal of
+   * this process whose answer was lost. If this process still holds the Lease, it renews at once: after a lost answer
+   * there is no time for another retry period.
    */
   async #renewAfterConflict(): Promise<Renewal> {
     try {
@@ -259,7 +264,7 @@ export class LeaderElection implements Fence {
   }
 
   #renewalOptions(): { signal: AbortSignal; timeoutMilliseconds: number } {
-    // Half, so that one connection that swallows everything does not use up the time for a second try.
+    // Half of the deadline, so that one dead connection leaves time for a second attempt.
     const timeoutMilliseconds = Math.max(1, Math.min(this.remainingMilliseconds(), this.#deadline / 2));
     return { signal: this.signal, timeoutMilliseconds };
   }
@@ -276,7 +281,10 @@ export class LeaderElection implements Fence {
     };
   }
 
-  /** A renewal that was sent long ago and answered only now (the process was stopped meanwhile) gives nothing. */
+  /**
+   * A renewal that was sent long ago and is answered only now, because the process was stopped meanwhile, extends
+   * nothing.
+   */
   #leadFrom(sent: { monotonic: number; wall: number }): void {
     if (this.signal.aborted) return;
     this.#leadsUntil = { monotonic: sent.monotonic + this.#deadline, wall: sent.wall + this.#deadline };
@@ -286,7 +294,7 @@ export class LeaderElection implements Fence {
   #watchDeadline(): void {
     this.#cancelDeadline?.();
     this.#cancelDeadline = this.#clock.schedule(this.remainingMilliseconds(), () => {
-      // A timer may fire a moment early, or the wall clock was set back: then the rest has to pass too.
+      // A timer may fire slightly early, or the wall clock was set back: wait for the rest of the time.
       if (this.leading) this.#watchDeadline();
       else if (this.#renewing !== undefined) this.#lose('it was not renewed in time');
     });
@@ -323,7 +331,10 @@ export class LeaderElection implements Fence {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
   }
 
-  /** At most nine tenths of it: with the requests themselves a takeover comes within lease duration + one retry period. */
+  /**
+   * At most nine tenths of the period, so that including requests a takeover takes at most the lease duration and one
+   * retry period.
+   */
   #jitteredRetry(): number {
     return this.#retry * (0.7 + 0.2 * this.#random());
   }

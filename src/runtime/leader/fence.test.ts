@@ -1,4 +1,7 @@
-/** What a fence puts on a write. What that does on the wire: src/runtime/transport, and test/runtime/leader.test.ts with a real server. */
+/**
+ * The options that a fence adds to a write. Their effect on the wire: src/runtime/transport, and
+ * test/runtime/leader.test.ts with a real server.
+ */
 import { expect, it } from 'vitest';
 import type { Client, Fence, WriteOptions } from '../client/client.ts';
 import { FenceError } from '../errors.ts';
@@ -6,7 +9,7 @@ import { fenced } from './fence.ts';
 
 const secrets = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 
-/** The options that a patch through the fence goes on with. */
+/** Returns the options of a patch that passed the fence. */
 async function through(remaining: number, options: WriteOptions): Promise<WriteOptions> {
   let passed: WriteOptions = {};
   const client = { patch: async (...values: unknown[]) => (passed = values[3] as WriteOptions) } as unknown as Client;

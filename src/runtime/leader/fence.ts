@@ -1,28 +1,30 @@
 /**
- * A client whose writes happen only while a fence stands.
+ * A client whose writes take effect only while a fence is valid.
  *
- * What is guaranteed, over `connect`'s transport and a kube-apiserver it reaches without a proxy that buffers requests:
- * a write that was let through takes effect before the fence ends (`renewDeadline` after the last renewal was sent), or not at
- * all. Three things together give that:
- *  1. the fence is asked before anything is sent, with clocks that go on while the process is stopped;
- *  2. a write goes out in two steps (see `Fence` in client.ts): headers, with the time that remains as the request's
- *     `timeout`, and only after the server has acknowledged them and the fence was asked again, the body. A process that
- *     is stopped before the second check sends no body; one that is stopped after it sends a body that the server no longer
- *     takes, for the server's own clock has counted the timeout since the headers came. Packets that a network held back
- *     are late in the same way;
- *  3. when the fence falls, writes that are under way are aborted.
+ * The guarantee, over the transport of `connect` and a kube-apiserver that is reached without a proxy that buffers
+ * requests: a write that was admitted by the fence takes effect before the fence ends (`renewDeadline` after the last
+ * renewal was sent), or not at all. Three measures together ensure that:
+ * 1. The fence is checked before anything is sent, with clocks that advance while the process is stopped.
+ * 2. A write is sent in two steps (see `Fence` in client.ts): first the headers, with the remaining time as the
+ *    `timeout` of the request; then, after the server has acknowledged them and the fence was checked again, the body.
+ *    A process that is stopped before the second check sends no body. A process that is stopped after it sends a body
+ *    that the server rejects, because the server has counted the timeout since it received the headers. Packets that
+ *    the network delays are late in the same way.
+ * 3. When the fence ends, writes in flight are aborted.
  *
- * Not covered: an etcd that stalled with the write in its queue, and orders it when it resumes; a
- * virtual machine that is paused with both its clocks (they go on as if no time had passed); an
- * aggregated API server that does not honour `timeout`; effects outside the API server, whose callers ask
- * `remainingMilliseconds` themselves and pass `term` along. Against these, write with a resourceVersion or a uid: then at
- * least nothing newer is overwritten.
+ * Not covered: an etcd that stalls with the write in its queue and applies it when it resumes; a virtual machine that
+ * is paused together with both its clocks; an aggregated API server that does not honour `timeout`; effects outside the
+ * API server, whose callers must check `remainingMilliseconds` and pass on `term`. In these cases, write with a
+ * resourceVersion or a uid, so that at least nothing newer is overwritten.
  */
 import { boundClient } from '../client/bound-client.ts';
 import type { Client, Fence, RequestOptions } from '../client/client.ts';
 import { FenceError } from '../errors.ts';
 
-/** Reads pass; writes are refused with a `FenceError` once the fence has fallen. */
+/**
+ * `fenced` returns a client whose reads pass unchanged and whose writes are rejected with a `FenceError` once the fence
+ * has ended.
+ */
 export function fenced(client: Client, fence: Fence): Client {
   return boundClient(client, {
     write: <O extends RequestOptions>(options: O | undefined): O => {

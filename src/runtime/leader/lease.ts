@@ -1,10 +1,10 @@
-/** coordination.k8s.io/v1 Lease: the record that candidates read and the leader renews. */
+/** The Lease of coordination.k8s.io/v1: the record that candidates read and the leader renews. */
 import type { KubernetesObject, Resource } from '../objects/object.ts';
 
 export interface LeaseSpec {
-  /** Absent: released. */
+  /** Absent if the Lease was released. */
   holderIdentity?: string;
-  /** Whole seconds: the API has no finer unit. */
+  /** In whole seconds, because the API has no finer unit. */
   leaseDurationSeconds?: number;
   acquireTime?: string;
   renewTime?: string;

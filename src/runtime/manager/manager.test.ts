@@ -1,4 +1,7 @@
-/** What a manager starts when, where a real server cannot be made to answer at the wrong moment. Else: test/runtime/controller-manager.test.ts. */
+/**
+ * The order in which a manager starts its runnables, in cases that a real server cannot produce on demand. Other tests:
+ * test/runtime/controller-manager.test.ts.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +27,7 @@ const object = (name: string): KubernetesObject => ({
   metadata: { name, namespace: 'n', uid: name, resourceVersion: '1' },
 });
 
-/** Lists what it is given, once the answer is let out; its watches are silent. */
+/** Returns a client whose lists wait for the given answers and whose watches are silent. */
 function serverOf(answers: Readonly<Record<string, Promise<KubernetesObject[]>>>): Client {
   const client = {
     list: async ({ plural }: Resource, options: RequestOptions) => ({
@@ -38,7 +41,7 @@ function serverOf(answers: Readonly<Record<string, Promise<KubernetesObject[]>>>
   return client as unknown as Client;
 }
 
-/** An answer that never comes. */
+/** Returns an answer that never arrives; it rejects when the request is aborted. */
 function interruption(options: RequestOptions | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     options?.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
@@ -135,7 +138,7 @@ describe('a manager', () => {
     });
     const ended = manager.start(stop.signal);
     await eventually(() => writes > 0);
-    // As long as a lease that is not renewed would have been lost for sure.
+    // Longer than the time after which a Lease without renewals is certainly lost.
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 3_500))]);
     expect(manager.election?.leading).toBe(true);
     stop.abort();
@@ -144,7 +147,7 @@ describe('a manager', () => {
   });
 });
 
-/** Keeps one lease, and answers nothing else. */
+/** Starts a server that stores one Lease and answers no other request. */
 async function slowServer(): Promise<{ config: ClusterConfig; close: () => Promise<void> }> {
   let stored: { metadata: { resourceVersion: string } } | undefined;
   const server = createServer((request, response) => {

@@ -112,7 +112,9 @@ export class Manager {
     this.metrics?.leading(`${election.lease.namespace}/${election.lease.name}`, () => election.leading);
   }
 
-  /** Adds a runnable, before or after `start`. One that is added later starts at once if its kind runs already. */
+  /**
+   * Adds a runnable, before or after `start`. After `start`, it starts at once if runnables of its kind are running.
+   */
   add(runnable: Runnable): void {
     this.#runnables.push(runnable);
     if (runnable.leaderOnly ? this.#startedLeaderOnly : this.#startedAlways) this.#run(runnable);
@@ -127,14 +129,14 @@ export class Manager {
     return report([...this.#checks]);
   }
 
-  /** For a readiness probe: those, and that caches synced and get through. */
+  /** Runs the added checks for a readiness probe, and checks that the caches are synced and reach the API server. */
   readiness(): Promise<HealthReport> {
     return report([...this.#checks, ['caches', () => this.#checkCaches()]]);
   }
 
   /**
-   * Runs until the signal is aborted and everything has stopped. Rejects, after stopping everything, where leadership was lost
-   * (a `FenceError`) or a runnable failed: the process should exit with a code other than 0.
+   * Runs until the signal is aborted and everything has stopped. If leadership is lost (a `FenceError`) or a runnable
+   * fails, it stops everything and rejects: the process should exit with a code other than 0.
    */
   async start(signal: AbortSignal): Promise<void> {
     let failure: unknown;
@@ -149,7 +151,7 @@ export class Manager {
       failure = error;
       this.log.error('manager failed; stopping', { error });
     }
-    // A candidacy that is under way must not succeed behind our back.
+    // A candidacy in progress must not succeed after the stop.
     stop();
     await running.catch(() => {});
     await this.#stop(failure);
@@ -191,7 +193,7 @@ export class Manager {
     const deadline = this.clock.monotonic() + this.#stopMilliseconds;
     this.#leading.abort(failure instanceof FenceError ? failure : new Error('the manager stops'));
     await this.#ended(this.#runningLeading, deadline);
-    // Whoever still runs has lost its right to write before the next leader may begin.
+    // Runnables that are still running lose the right to write before the next leader can start.
     await this.election?.release();
     this.#always.abort(new Error('the manager stops'));
     await this.#ended(this.#runningAlways, deadline);
@@ -215,14 +217,17 @@ export class Manager {
   }
 }
 
-/** Aborted by the first SIGINT or SIGTERM. A second one ends the process as if nobody listened. For `main` only. */
+/**
+ * `stopSignal` is aborted by the first SIGINT or SIGTERM. A second signal ends the process in the default way. For
+ * `main` only.
+ */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
   return stop.signal;
 }
 
-/** True where the work ended before the signal was aborted; rejects with the work. */
+/** Resolves with true if the work ended before the signal was aborted; rejects if the work does. */
 function before(signal: AbortSignal, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stop = () => resolve(false);

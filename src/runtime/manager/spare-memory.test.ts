@@ -6,7 +6,7 @@ import { giveMemoryBack } from './spare-memory.ts';
 
 const megabytes = 1024 * 1024;
 
-/** A process whose memory and work a test decides on. */
+/** Returns a process whose memory and CPU time the test controls. */
 function stage() {
   const clock = new FakeClock();
   const state = { cpu: 0, heap: 100 * megabytes, compacted: 0 };
@@ -21,7 +21,7 @@ function stage() {
       },
     },
   });
-  /** Ten seconds of which the process worked for so many milliseconds. */
+  /** Advances ten seconds, in which the process uses the given CPU time in milliseconds. */
   const pass = async (work: number) => {
     state.cpu += work;
     await clock.advance(10_000);
@@ -66,7 +66,7 @@ describe('giveMemoryBack', () => {
     const clock = new FakeClock();
     let kept: unknown[] = [];
     for (let index = 0; index < 400_000; index += 1) kept.push({ index, text: `text ${index}` });
-    // One in a hundred stays, on as many pages as before.
+    // One object in a hundred stays, spread over as many pages as before.
     kept = kept.filter((_, index) => index % 100 === 0);
     const before = getHeapStatistics().total_physical_size;
     const said: LogFields[] = [];

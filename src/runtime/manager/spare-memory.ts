@@ -1,7 +1,8 @@
 /**
- * Gives memory back to the system while there is nothing to do. After a burst V8 keeps pages that are mostly empty: to free them it would have to
- * move together what lives on them, which stops the process for some tenths of a second, and which V8 does on its own only if memory is short.
- * So it is asked to, but only a process that has been idle for a while, and only where there is something to gain.
+ * Returns memory to the system while the process is idle. After a burst, V8 keeps pages that are mostly empty. Freeing
+ * them requires a compaction, which pauses the process for some tenths of a second and which V8 starts by itself only
+ * if memory is short. This module starts it, but only if the process has been idle for a while and there is enough to
+ * gain.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -11,27 +12,27 @@ import { type Logger, silentLogger } from '../telemetry/logger.ts';
 interface SpareMemoryOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
-  /** In place of this process, for tests. */
+  /** Replaces this process in tests. */
   readonly process?: IdleProcess;
 }
 
-/** What is looked at, and what is done. */
+/** The measurements and the compaction of a process. */
 interface IdleProcess {
   /** User and system time so far. */
   cpuMilliseconds(): number;
-  /** What V8 has of the system. */
+  /** The size of the heap that V8 has allocated from the system. */
   heapBytes(): number;
   compact(): void;
 }
 
 const lookMilliseconds = 10_000;
-/** Of a core: what is done to stay in touch with the API server and brokers takes less. */
+/** The share of a core below which a process is idle; keeping connections to the API server and brokers takes less. */
 const idleShare = 0.05;
 const idleLooks = 2;
-/** What it must have grown by since it was last made small. */
+/** The growth since the last compaction that justifies another one. */
 const worthBytes = 16 * 1024 * 1024;
 
-/** Returns what ends it. */
+/** `giveMemoryBack` starts the periodic check and returns a function that stops it. */
 export function giveMemoryBack(options: SpareMemoryOptions = {}): () => void {
   const { clock = systemClock, log = silentLogger, process: idle = thisProcess() } = options;
   let looks = 0;
@@ -54,7 +55,7 @@ export function giveMemoryBack(options: SpareMemoryOptions = {}): () => void {
     smallest = idle.heapBytes();
     const milliseconds = Math.round(clock.monotonic() - began);
     log.debug('memory returned to the system', { heapBytes, heapBytesAfter: smallest, milliseconds });
-    // What it took is not taken for work.
+    // The CPU time of the compaction does not count as work.
     cpu = idle.cpuMilliseconds();
     at = clock.monotonic();
   };
@@ -63,7 +64,7 @@ export function giveMemoryBack(options: SpareMemoryOptions = {}): () => void {
 }
 
 function thisProcess(): IdleProcess {
-  // Nobody else is given it: a flag that is set later is seen only by contexts that are made later.
+  // The flag affects only contexts that are created while it is set, so no other code gets access to `gc`.
   setFlagsFromString('--expose-gc');
   const collect: (options: object) => void = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');

@@ -1,4 +1,4 @@
-/** What an object goes through once between the wire and the store: made smaller, and given over to `transform`. */
+/** Prepares an object once before it is stored: reduces its size and applies `transform`. */
 import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta } from '../objects/object.ts';
 import type { ReflectorOptions } from './options.ts';
 
@@ -11,14 +11,14 @@ export function admission<T extends KubernetesObject>(
   const { transform, stripManagedFields = false } = options;
   const apiVersion = apiVersionOf(options.resource);
   const { kind } = options.resource;
-  // Objects come with their neighbours: one after the other has the same namespace and, of a list, the same second.
+  // Consecutive objects often have the same namespace and, in a list, the same second of creation.
   let namespace: string | undefined;
   let time: string | undefined;
   const shared = sharedStrings();
 
   return (object) => {
     const { metadata } = object;
-    // One string for all instead of one each: JSON.parse shares only what is shorter than ten characters.
+    // All objects share one string: JSON.parse shares only strings of fewer than ten characters.
     object.apiVersion = apiVersion;
     object.kind = kind;
     if (metadata.namespace !== undefined) {
@@ -29,7 +29,8 @@ export function admission<T extends KubernetesObject>(
       if (metadata.creationTimestamp === time) metadata.creationTimestamp = time;
       else time = metadata.creationTimestamp;
     }
-    // Of a watch's events; a list comes without. Emptied and not deleted: a deleted property makes V8 keep a hash table in place of the object, at four times the memory.
+    // Only events of a watch have managedFields; lists omit them. Set to undefined, not deleted: deleting a property
+    // makes V8 store the object as a hash table, with four times the memory.
     if (stripManagedFields && metadata.managedFields !== undefined) {
       (metadata as { managedFields: ObjectMeta['managedFields'] | undefined }).managedFields = undefined;
     }
@@ -49,7 +50,7 @@ export function admission<T extends KubernetesObject>(
   };
 }
 
-/** A fifth of what an object that is ready takes: thousands have the same conditions, of the same few seconds. */
+/** A fifth of the memory of a ready object: thousands have the same conditions, from the same few seconds. */
 const wordsOfConditions = ['type', 'reason', 'message', 'lastTransitionTime'] as const;
 
 function conditionsOf(object: KubernetesObject): Partial<Condition>[] {
@@ -60,7 +61,7 @@ function conditionsOf(object: KubernetesObject): Partial<Condition>[] {
 const longestShared = 64;
 const mostShared = 1_024;
 
-/** The same string for the same text, as far as it is remembered. */
+/** Returns the same string for equal texts, as far as they are remembered. */
 function sharedStrings(): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {

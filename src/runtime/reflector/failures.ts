@@ -1,4 +1,4 @@
-/** The failures of a watch, classified by what helps against them. */
+/** Classifies the failures of a watch by their remedy. */
 import { ApiError, ConnectionError, type StatusDetails } from '../errors.ts';
 
 export function endedAtOnce(plural: string): ConnectionError {
@@ -19,12 +19,15 @@ export function silence(plural: string, milliseconds: number): ConnectionError {
   });
 }
 
-/** Something broke inside the server, as opposed to a refusal or to being busy. */
+/** Returns whether the server failed internally, as opposed to rejecting the request or being busy. */
 export function isServerFault(error: Error): boolean {
   return error instanceof ApiError && (error.status === 400 || error.status === 500 || error.status === 504);
 }
 
-/** The server's history ends before the version we hold: it was restored from an older snapshot. */
+/**
+ * Returns whether the history of the server ends before the version of the store: it was restored from an older
+ * snapshot.
+ */
 export function isBeyondHistory(error: Error): boolean {
   return (
     error instanceof ApiError &&

@@ -1,4 +1,4 @@
-/** What a real API server shows too rarely to wait for. What it can show is in test/runtime. */
+/** Conditions that are too rare on a real API server. Tests on a real one are in test/runtime. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Client, ListOptions, WatchEvent, WatchOptions } from '../client/client.ts';
@@ -25,7 +25,7 @@ const page = (version: number, items: KubernetesObject[], next?: string): Object
 type Answer = ObjectList<KubernetesObject> | Error;
 type Stream = (WatchEvent<KubernetesObject> | Error | 'hang')[];
 
-/** Answers lists and watches in turn from what it is given; the last watch hangs. */
+/** Returns a client that answers lists and watches in turn with the given answers; the last watch hangs. */
 function script(lists: Answer[], watches: Stream[]) {
   const calls: { lists: ListOptions[]; watches: WatchOptions[] } = { lists: [], watches: [] };
   const client = {

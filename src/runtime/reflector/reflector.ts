@@ -1,11 +1,12 @@
 /**
- * List, then watch from there, for as long as it runs; whatever fails is tried again, from the last version that was seen.
+ * Lists, then watches from the listed version until it is stopped. It retries every failure, from the last version that
+ * was seen.
  *
- * How it lists, measured on 10,000 objects of 2 KB from a 1.36 API server (`npm run bench -- list-modes`): the server answers
- * the first page from its cache, but every page that continues it from etcd, so that pages of 500 take it twice the CPU and
- * twice the time of one page; the streaming list (`sendInitialEvents`) takes three times the CPU and 2.4 times the time (an
- * event each, encoded one by one). So the first page is a large one, and it is read item by item while it comes in, which
- * bounds memory as small pages would.
+ * The page size was measured on 10,000 objects of 2 KB from a 1.36 API server (`npm run bench -- list-modes`): the
+ * server answers the first page from its cache but every continuation from etcd, so pages of 500 take twice the CPU and
+ * twice the time of one page. The streaming list (`sendInitialEvents`) takes three times the CPU and 2.4 times the
+ * time, because each event is encoded separately. So the first page is large, and it is read item by item while it is
+ * received, which limits memory as small pages would.
  */
 import type { ListEachOptions, WatchEvent } from '../client/client.ts';
 import { type Clock, sleep, systemClock } from '../clock.ts';
@@ -18,9 +19,12 @@ import { type ReadonlyStore, Store } from './store.ts';
 
 const firstPageSize = 10_000;
 const laterPageSize = 500;
-/** A watch that ends sooner without an event counts as failed. */
+/** A watch that ends earlier without an event counts as failed. */
 const shortestWatchMilliseconds = 1_000;
-/** After this many server errors on watches from one list, the history of the server is no longer trusted and all is listed again. */
+/**
+ * After this many server errors on watches since one list, the history of the server is no longer trusted and all
+ * objects are listed again.
+ */
 const faultsBeforeRelist = 3;
 
 /**
@@ -52,7 +56,7 @@ export class Reflector<T extends KubernetesObject> {
   /** Failures since a watch last worked. */
   #attempts = 0;
   #serverFaults = 0;
-  /** When a broken watch was last resumed without a wait. */
+  /** The time at which a broken watch was last resumed without a wait. */
   #pickedUp = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<T>) {
@@ -62,7 +66,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#store = new Store(options.indexes, (error) => this.#observer.failed?.(asError(error), 'index'));
     this.#admit = admission(options, (error) => this.#observer.failed?.(error, 'transform'));
     if (options.handlers !== undefined) this.#subscribers.add(options.handlers);
-    // Whoever does not wait for it need not hear that it never came.
+    // Callers that do not wait for it must not cause an unhandled rejection.
     this.#synced.promise.catch(() => {});
   }
 
@@ -74,12 +78,12 @@ export class Reflector<T extends KubernetesObject> {
     return this.#status;
   }
 
-  /** All that was there at the start is in the store and has been given to the handlers. */
+  /** Whether all initial objects are in the store and were passed to the handlers. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Resolves once `hasSynced`. Waits through any failure; rejects only when stopped before. */
+  /** Resolves once `hasSynced`. It waits through any failure and rejects only if the reflector is stopped before. */
   synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -88,7 +92,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#running ??= this.#run();
   }
 
-  /** Ends the watch. No handler is called any more once this has been called. */
+  /** Ends the watch. No handler is called after this call. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -98,7 +102,10 @@ export class Reflector<T extends KubernetesObject> {
     this.#setStatus({ state: 'stopped' });
   }
 
-  /** Calls these handlers too: at once for existing objects (as `added`), then for every change. Returns the function that ends it. */
+  /**
+   * Adds handlers: they are called at once for existing objects (as `added`), then for every change. Returns a function
+   * that unsubscribes.
+   */
   subscribe(handlers: ReflectorHandlers<T>): () => void {
     for (const object of this.#store.list()) this.#call(() => handlers.added?.(object, true));
     this.#subscribers.add(handlers);
@@ -129,7 +136,7 @@ export class Reflector<T extends KubernetesObject> {
     } else {
       this.#observer.failed?.(error, during);
     }
-    // A watch that worked and broke is picked up at once: that is how watches end, and no news. But not again and again.
+    // A watch that worked and broke is resumed at once, because watches end regularly; but not repeatedly.
     const now = this.#clock.monotonic();
     if (this.#attempts === 1 && during === 'watch' && now - this.#pickedUp > shortestWatchMilliseconds) {
       this.#pickedUp = now;
@@ -143,11 +150,11 @@ export class Reflector<T extends KubernetesObject> {
     const { baseMilliseconds = 200, maximumMilliseconds = 30_000 } = this.#options.backoff ?? {};
     const grown = Math.min(baseMilliseconds * 2 ** Math.min(this.#attempts - 1, 30), maximumMilliseconds);
     const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    // Between half and all of it, or everybody who lost the same server comes back at the same moment.
+    // Between half and all of the wait, so that clients that lost the same server do not reconnect at the same moment.
     return Math.max(asked, grown * (0.5 + Math.random() / 2));
   }
 
-  /** Brings the store to what the server has, page by page, and returns the version that is. */
+  /** Updates the store to the state of the server, page by page, and returns the version of that state. */
   async #list(): Promise<string> {
     if (this.#attempts === 0) this.#setStatus({ state: 'listing' });
     const started = this.#clock.monotonic();
@@ -155,7 +162,7 @@ export class Reflector<T extends KubernetesObject> {
     try {
       result = await this.#replace(true);
     } catch (error) {
-      // The snapshot that the pages are cut from was compacted away: take all of a new one.
+      // The snapshot of the pages was compacted: list everything from a new one.
       if (!isGone(error)) throw error;
       this.#observer.relisted?.(error);
       result = await this.#replace(false);
@@ -172,7 +179,7 @@ export class Reflector<T extends KubernetesObject> {
 
   async #replace(inPages: boolean): Promise<{ version: string; objects: number }> {
     const { pageSize } = this.#options;
-    // Nothing can have vanished from an empty store.
+    // No object can have been deleted from an empty store.
     const seen = this.#store.size === 0 ? undefined : new Set<T>();
     let objects = 0;
     const each = (object: T) => {
@@ -248,7 +255,7 @@ export class Reflector<T extends KubernetesObject> {
         this.#attempts = 0;
       }
     } catch (error) {
-      // The server may have been away and come back while nothing happened; what lasted this long did work.
+      // The server may have been restarted while nothing happened; a watch that lasted this long has worked.
       if (this.#clock.monotonic() - began > 10 * shortestWatchMilliseconds) this.#attempts = 0;
       throw connection.signal.aborted ? silence(resource.plural, silenceMilliseconds) : error;
     } finally {
@@ -271,11 +278,11 @@ export class Reflector<T extends KubernetesObject> {
     if (version !== undefined) this.#observer.current?.(version);
   }
 
-  /** Returns the object that is in the store now. */
+  /** Returns the object that is in the store afterwards. */
   #put(object: T, initial: boolean): T {
     const old = this.#store.get(object.metadata);
     if (old !== undefined && old.metadata.resourceVersion === object.metadata.resourceVersion) return old;
-    // The same name, but another object: whoever follows the old one must learn that it is gone.
+    // The same name, but another object: handlers must learn that the old one was deleted.
     const replaced = old !== undefined && old.metadata.uid !== object.metadata.uid;
     if (replaced) this.#remove(old);
     this.#store.set(object);
@@ -307,7 +314,7 @@ export class Reflector<T extends KubernetesObject> {
   }
 }
 
-/** Whoever observes must not be able to end what is observed. */
+/** An observer that throws must not stop the reflector. */
 function guarded(observer: ReflectorObserver): ReflectorObserver {
   const contained =
     <A extends unknown[]>(method: ((...values: A) => void) | undefined) =>

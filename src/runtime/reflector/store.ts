@@ -1,11 +1,12 @@
 /**
- * The objects a reflector has seen, by key, by namespace and by indexes of one's own, all as of the same event.
+ * The objects that a reflector has seen, by key, by namespace and by custom indexes, all consistent with the same
+ * event.
  *
- * What it gives out is shared with every other reader: an object must never be changed, only copied and written through the client.
+ * Objects are shared with every other reader: never change one; copy it and write the copy through the client.
  */
 import type { KubernetesObject, ObjectKey } from '../objects/object.ts';
 
-/** The values under which an object is found in an index; none keeps it out. */
+/** Returns the values under which an index contains the object; an empty array omits it. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 export interface ReadonlyStore<T extends KubernetesObject> {
@@ -14,9 +15,9 @@ export interface ReadonlyStore<T extends KubernetesObject> {
   has(key: ObjectKey): boolean;
   list(): T[];
   byNamespace(namespace: string): T[];
-  /** Throws where there is no such index. */
+  /** Throws if the index does not exist. */
   byIndex(index: string, value: string): T[];
-  /** The values in an index that some object has. */
+  /** Returns the values in an index that at least one object has. */
   indexValues(index: string): string[];
   [Symbol.iterator](): IterableIterator<T>;
 }
@@ -27,13 +28,14 @@ interface Index<T> {
 }
 
 export class Store<T extends KubernetesObject> implements ReadonlyStore<T> {
-  // Two levels instead of "namespace/name": no string is made for a key, and a namespace is found without an index.
+  // Two levels instead of "namespace/name": keys need no string concatenation, and a namespace is found without an
+  // index.
   readonly #namespaces = new Map<string, Map<string, T>>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #failed: (error: unknown) => void;
   #size = 0;
 
-  /** `failed` hears of an index function that throws; the object is then in the store, but not in that index. */
+  /** `failed` is called if an index function throws; the object is then in the store, but not in that index. */
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, failed: (error: unknown) => void = () => {}) {
     this.#failed = failed;
     for (const [name, valuesOf] of Object.entries(indexes)) this.#indexes.set(name, { valuesOf, buckets: new Map() });
@@ -71,7 +73,7 @@ export class Store<T extends KubernetesObject> implements ReadonlyStore<T> {
     for (const objects of this.#namespaces.values()) yield* objects.values();
   }
 
-  /** Puts an object in, in place of the one with its key. Returns that one. */
+  /** Adds an object or replaces the one with its key. Returns the replaced object. */
   set(object: T): T | undefined {
     const { namespace = '', name } = object.metadata;
     let objects = this.#namespaces.get(namespace);
@@ -93,7 +95,7 @@ export class Store<T extends KubernetesObject> implements ReadonlyStore<T> {
     return old;
   }
 
-  /** Takes an object out and returns it. */
+  /** Removes an object and returns it. */
   delete(key: ObjectKey): T | undefined {
     const objects = this.#namespaces.get(key.namespace ?? '');
     const old = objects?.get(key.name);
@@ -116,7 +118,10 @@ export class Store<T extends KubernetesObject> implements ReadonlyStore<T> {
     }
   }
 
-  /** An object that an index cannot read is still an object: leaving it out would report a living one as deleted. */
+  /**
+   * An object that an index function cannot read is still stored: omitting it would report an existing object as
+   * deleted.
+   */
   #contained(valuesOf: IndexFunction<T>, object: T): readonly string[] {
     try {
       return valuesOf(object);

@@ -45,7 +45,7 @@ export interface Served {
   stop(options?: { limitMilliseconds?: number }): Promise<void>;
 }
 
-/** All of it but the port and what is served. */
+/** `makeApp` creates the app, without listening and without routes. */
 export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
   let listener: Listener | undefined;
   let draining = false;
@@ -54,10 +54,10 @@ export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
     bodyLimit: options.mostBytes,
     exposeHeadRoutes: false,
     requestIdHeader: false,
-    // Clients that are connected already still get answers.
+    // Clients that are already connected still get answers.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // What is too long or cannot be read is answered like all that is wrong; the headers bound what there is of it.
+    // URLs that are too long or malformed are answered like all other errors; the header limit bounds their size.
     routerOptions: {
       maxParamLength: mostAddressCharacters,
       onBadUrl: (_path, _request, response) => {

@@ -9,7 +9,7 @@ import { type ServeOptions, type Serving, serveHttps } from './https.ts';
 
 const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
 
-/** Certificates that turn when reported. */
+/** A certificate source that rotates when the test demands it. */
 class Turning implements CertificateSource {
   readonly #listeners = new Set<() => void>();
   #authority = issueAuthority(validity);
@@ -165,7 +165,7 @@ describe('serveHttps', () => {
     socket.on('error', () => {});
     const ended = new Promise((resolve) => socket.once('close', resolve));
     await new Promise((resolve) => socket.once('connect', resolve));
-    // So that it has been taken before it ends.
+    // The answer to this request shows that the server has accepted the silent socket too.
     await get(serving, new Turning().bundle().pem).catch(() => {});
     await Promise.all([serving.stop({ limitMilliseconds: 100 }), ended]);
   });

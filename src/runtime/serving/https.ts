@@ -36,7 +36,10 @@ export interface Serving {
   readonly draining: boolean;
 }
 
-/** Longer than the 90 s after which an API server's transport drops an idle connection: whoever closes first never cuts off a request. */
+/**
+ * Longer than the 90 s after which the transport of an API server drops an idle connection: the side that closes first
+ * never interrupts a request.
+ */
 const keepAliveMilliseconds = 120_000;
 
 /** `serveHttps` serves HTTPS with the current certificate of a source, and switches to each new one for new connections. */
@@ -52,7 +55,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
   );
   const posts = options.answerPost && postsFirst(server, options.answerPost, () => draining);
   const connections = openConnections(server);
-  // A client that breaks off its handshake or speaks no TLS is its own problem.
+  // A client that aborts its handshake or speaks no TLS is disconnected.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
@@ -96,7 +99,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/** Between TLS and Node's HTTP, which gets what is not for it. */
+/** Inserts the fast path between TLS and Node's HTTP server, which receives all other requests. */
 function postsFirst(server: Server, answer: AnswerPost, draining: () => boolean): Posts {
   const [listener] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
   if (listener === undefined) throw new Error('an HTTPS server takes no connections');
@@ -119,12 +122,12 @@ function listen(server: Server, options: { host: string; port: number; reusePort
   });
 }
 
-/** Unlike `server.close`, leaves alone connections that are idle: a request may be on its way on one. */
+/** Unlike `server.close`, this keeps idle connections open: a request may be in flight on one. */
 function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);
 }
 
-/** Those too that have not said a word: Node's HTTP does not know them before they have done their handshake. */
+/** Includes connections without a completed handshake, which Node's HTTP server does not know yet. */
 function openConnections(server: Server): ReadonlySet<Duplex> {
   const open = new Set<Duplex>();
   server.on('connection', (socket) => {

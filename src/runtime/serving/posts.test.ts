@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.stop();
 });
 
-/** Says who has answered, and what it was asked. */
+/** Starts a server whose answers tell which handler answered, and the request that it read. */
 async function serve(over: Partial<ServeOptions> = {}) {
   const serving = await serveHttps({
     certificates: {
@@ -34,7 +34,7 @@ async function serve(over: Partial<ServeOptions> = {}) {
   return serving;
 }
 
-/** One connection: what is sent on it, and the answers in their order. */
+/** One connection: sends text and returns the answers in order. */
 class Client {
   readonly socket: TLSSocket;
   #received = '';
@@ -63,7 +63,7 @@ class Client {
     this.socket.write(text);
   }
 
-  /** The next whole answer; one that does not say how long it is ends with the connection. */
+  /** Returns the next complete answer; an answer without a length ends with the connection. */
   async answer(): Promise<{ head: string; body: string }> {
     for (;;) {
       const [head = '', rest] = this.#received.split(/\r\n\r\n(.*)/s);
@@ -205,7 +205,7 @@ describe('posts, in front of Node', () => {
   });
 });
 
-/** What Node's own parser says to it: nothing, or a chunk of nothing. */
+/** The answer of Node's parser to an invalid request: nothing, or an empty chunk. */
 const refused = /^(0\r\n\r\n)?$/;
 
 describe('what is no such post is for Node, with every byte as it came', () => {
@@ -272,11 +272,11 @@ describe('what is no such post is for Node, with every byte as it came', () => {
 });
 
 describe('two that read the same', () => {
-  /** The status of the answer, and what was understood; nothing where it was refused or not all there. */
+  /** Returns the status of the answer and the request as it was read; nothing if it was rejected or incomplete. */
   async function understood(serving: Serving, sent: string): Promise<string> {
     const client = await Client.to(serving);
     client.socket.write(Buffer.from(sent, 'latin1'));
-    // Who waits for more shall see that there is none.
+    // A parser that waits for more bytes must see the end of the input.
     const late = setTimeout(() => client.socket.end(), isWhole(sent) ? 5_000 : 0);
     const { head, body } = await client.answer().catch(() => ({ head: '', body: '' }));
     clearTimeout(late);
@@ -315,7 +315,8 @@ describe('two that read the same', () => {
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), async (changes) => {
         let sent = post('{"a":1}');
         for (const { at, cut, put } of changes) sent = `${sent.slice(0, at)}${put.join('')}${sent.slice(at + cut)}`;
-        // What follows a request is another: where that is none, Node may refuse both, and must not be asked.
+        // The bytes after a request are another request. If that one is invalid, Node may reject both, so it is
+        // removed.
         if (isWhole(sent)) sent = sent.slice(0, lengthOf(sent));
         const [one, other] = await Promise.all([understood(alone, sent), understood(behind, sent)]);
         expect(other).toBe(one);

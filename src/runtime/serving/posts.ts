@@ -154,7 +154,7 @@ class Connection {
     }
   }
 
-  /** Undefined where it is not there yet, or not for us and handed over. */
+  /** Returns undefined if the head is incomplete, or if the request was handed over. */
   #readHead(): Head | undefined {
     const received = this.#joined();
     const end = received.indexOf('\r\n\r\n');

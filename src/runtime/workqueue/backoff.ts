@@ -6,7 +6,7 @@ export interface BackoffOptions {
   maximumMilliseconds?: number;
 }
 
-/** Doubles with each failure of a key, up to a maximum, until the key is forgotten. */
+/** The backoff of each key: it doubles with each failure, up to a maximum, until the key is forgotten. */
 export class KeyBackoff {
   readonly #base: number;
   readonly #maximum: number;
@@ -38,7 +38,7 @@ export interface BucketOptions {
   burst: number;
 }
 
-/** A token bucket that can be overdrawn: taking a token that is not available yet returns the time until it is. */
+/** A token bucket that can be overdrawn: reserving a token that is not available yet returns the time until it is. */
 export class TokenBucket {
   readonly #perMillisecond: number;
   readonly #burst: number;

@@ -1,4 +1,4 @@
-/** Keys by the time they fall due: a binary heap in which a key counts once, with its earliest time. */
+/** Keys ordered by the time at which they are due: a binary heap in which a key counts once, with its earliest time. */
 
 interface Entry {
   readonly key: string;
@@ -8,7 +8,7 @@ interface Entry {
 
 export class DelayHeap {
   #heap: Entry[] = [];
-  /** The entry that counts for a key; an older, later one stays in the heap and is skipped. */
+  /** The valid entry of each key; an older entry with a later time stays in the heap and is skipped. */
   readonly #current = new Map<string, Entry>();
   #sequence = 0;
 
@@ -16,7 +16,7 @@ export class DelayHeap {
     return this.#current.size;
   }
 
-  /** Keeps the earlier of this time and the one the key has. */
+  /** Adds a key. If it is present, the earlier of the two times counts. */
   push(key: string, due: number): void {
     const current = this.#current.get(key);
     if (current !== undefined && current.due <= due) return;
@@ -33,7 +33,10 @@ export class DelayHeap {
     return this.#heap[0]?.due;
   }
 
-  /** Takes out the earliest key that is due by now. Of two that fall due together, the one that was added first. */
+  /**
+   * Removes and returns the earliest key that is due. Keys that are due at the same time are returned in the order of
+   * their addition.
+   */
   popDue(now: number): string | undefined {
     this.#dropReplaced();
     const top = this.#heap[0];
@@ -48,7 +51,7 @@ export class DelayHeap {
     this.#current.clear();
   }
 
-  /** Replaced entries that fall due in hours must not pile up meanwhile. */
+  /** Removes replaced entries, which would otherwise accumulate until they are due. */
   #compact(): void {
     if (this.#heap.length < 64 || this.#heap.length < 2 * this.#current.size) return;
     this.#heap = [...this.#current.values()].sort((a, b) => (earlier(a, b) ? -1 : 1));
@@ -86,7 +89,7 @@ export class DelayHeap {
     }
   }
 
-  /** Swaps the entries where the lower one falls due before the upper. */
+  /** Swaps the entries if the lower one is due before the upper one. */
   #swapIfEarlier(lower: number, upper: number): boolean {
     const below = this.#heap[lower];
     const above = this.#heap[upper];

@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a queue is, in the plainest words: the model that the real one is held against. */
+/** A simple model of a queue, to which the real one is compared. */
 class Model {
   now = 0;
   dirty = new Set<string>();
@@ -88,7 +88,7 @@ class Model {
   }
 }
 
-/** Runs the steps on the real queue and on the model; then lets both finish everything that is left. */
+/** Runs the steps on the real queue and on the model, then finishes all remaining keys in both. */
 async function runBoth(steps: readonly Step[], groupOf?: (key: string) => string) {
   const clock = new FakeClock();
   const queue = new Workqueue({ clock, ...(groupOf === undefined ? {} : { groupOf }) });
@@ -121,7 +121,7 @@ async function runBoth(steps: readonly Step[], groupOf?: (key: string) => string
       await clock.advance(action.milliseconds);
       model.wait(action.milliseconds);
     } else {
-      // With groups the two hand out in a different order, so each finishes what it has.
+      // With groups, the two hand out keys in a different order, so each finishes its own.
       const key = groupOf === undefined ? model.finish(action.which) : [...busy][action.which % Math.max(1, busy.size)];
       if (key !== undefined) finish(key);
     }

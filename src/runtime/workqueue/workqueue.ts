@@ -55,7 +55,7 @@ export class Workqueue {
   readonly #bucket: TokenBucket;
   readonly #metrics: WorkqueueMetrics | undefined;
 
-  /** Added and not yet handed out, with the time of the add; a key that is being worked on can be here too. */
+  /** Keys that were added and not handed out yet, with the time of the add. A key in progress can be here too. */
   readonly #dirty = new Map<string, number>();
   readonly #processing = new Map<string, number>();
   readonly #ready: Turns;
@@ -76,7 +76,7 @@ export class Workqueue {
     this.#metrics = options.metrics;
   }
 
-  /** Keys that wait to be handed out now. */
+  /** The number of keys that can be handed out now. */
   get depth(): number {
     return this.#ready.size;
   }
@@ -88,7 +88,7 @@ export class Workqueue {
     if (!this.#processing.has(key)) this.#offer(key);
   }
 
-  /** Adds the key later. Of several for one key the earliest counts. */
+  /** Adds the key after a delay. Of several delays of one key the earliest counts. */
   addAfter(key: string, milliseconds: number): void {
     if (this.#stopped) return;
     if (milliseconds <= 0) {
@@ -99,24 +99,26 @@ export class Workqueue {
     this.#arm();
   }
 
-  /** Adds the key after its backoff, no faster than the bucket of all keys allows, and not before the time given. */
+  /** Adds the key after its backoff, limited by the rate over all keys, and not before the given time. */
   addRateLimited(key: string, atLeastMilliseconds = 0): void {
     if (this.#stopped) return;
     this.#metrics?.retried();
     this.addAfter(key, Math.max(this.#backoff.next(key), this.#bucket.reserve(), atLeastMilliseconds));
   }
 
-  /** The key's next failure is its first again. */
+  /** Resets the backoff of the key. */
   forget(key: string): void {
     this.#backoff.forget(key);
   }
 
-  /** How often the key was added rate-limited since it was last forgotten. */
+  /** Returns how often the key was added with backoff since it was last forgotten. */
   failures(key: string): number {
     return this.#backoff.failures(key);
   }
 
-  /** The next key, once there is one; `undefined` once the queue is shut down. Give it back with `done`. */
+  /**
+   * Resolves with the next key, or with `undefined` once the queue is shut down. Call `done` with the key afterwards.
+   */
   get(): Promise<string | undefined> {
     if (this.#stopped) return Promise.resolve(undefined);
     const key = this.#ready.take();
@@ -135,8 +137,8 @@ export class Workqueue {
   }
 
   /**
-   * Takes and hands out nothing more; resolves once all that was handed out is done. What was waiting is dropped: whoever
-   * starts next reads the current state.
+   * Accepts and hands out no more keys; resolves once all keys in progress are done. Waiting keys are dropped, because
+   * the next process reads the current state.
    */
   shutdown(): Promise<void> {
     this.#stopped = true;
@@ -150,7 +152,7 @@ export class Workqueue {
     return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
-  /** Seconds that the keys being worked on have taken so far, together and the longest of them. */
+  /** Returns the seconds that the keys in progress have taken so far: their sum and the longest. */
   running(): { unfinishedSeconds: number; longestSeconds: number } {
     const now = this.#clock.monotonic();
     let unfinishedSeconds = 0;
@@ -182,7 +184,7 @@ export class Workqueue {
     this.#processing.set(key, now);
   }
 
-  /** One timer, for the earliest of the delayed keys. */
+  /** Sets one timer, for the earliest of the delayed keys. */
   #arm(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -196,7 +198,7 @@ export class Workqueue {
   }
 }
 
-/** Keys in order of arrival within their group; the groups that have any take turns. */
+/** Keys in order of arrival within their group; groups with keys take turns. */
 class Turns {
   readonly #groupOf: (key: string) => string;
   readonly #groups = new Map<string, Fifo<string>>();
@@ -236,7 +238,7 @@ class Turns {
   }
 }
 
-/** An array with a moving head: `shift` on a long array copies it. */
+/** An array with a moving head, because `shift` copies a long array. */
 class Fifo<T> {
   #items: T[] = [];
   #head = 0;
