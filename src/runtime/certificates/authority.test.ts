@@ -33,7 +33,7 @@ const issuerOf = (authority: Authority): string | undefined =>
   issuerIn(splitBundle(authority.bundle().pem), authority.current().certificate);
 
 describe('one replica', () => {
-  it('renews its leaf at two thirds of its life and keeps the authority', async () => {
+  it('renews its leaf at two thirds of its lifetime and keeps the authority', async () => {
     const clock = new FakeClock();
     const authority = await start(clock, memoryStore());
     const before = { leaf: authority.current().certificate, issuer: issuerOf(authority) };
@@ -44,7 +44,7 @@ describe('one replica', () => {
     expect(issuerOf(authority)).toBe(before.issuer);
   });
 
-  it('brings a new authority into the bundle before it shows a leaf of it, and drops the old one after', async () => {
+  it('adds a new authority to the bundle before it serves its leaf, and removes the old one afterwards', async () => {
     const clock = new FakeClock();
     const published: number[] = [];
     const authority = await start(clock, memoryStore(), {
@@ -63,7 +63,7 @@ describe('one replica', () => {
     expect(new Set(published)).toEqual(new Set([1, 2]));
   });
 
-  it('keeps to the old authority for as long as the bundle cannot be published', async () => {
+  it('keeps the old authority while the bundle cannot be published', async () => {
     const clock = new FakeClock();
     let away = false;
     const authority = await start(clock, memoryStore(), {
@@ -81,7 +81,7 @@ describe('one replica', () => {
     expect(issuerOf(authority)).not.toBe(first);
   });
 
-  it('goes on serving while the store is away, and catches up when it returns', async () => {
+  it('keeps serving while the store is unavailable, and catches up afterwards', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     let away = false;
@@ -96,7 +96,7 @@ describe('one replica', () => {
     expect(authority.current()).not.toBe(before);
   });
 
-  it('waits for a store that is away when it starts, and ends on request', async () => {
+  it('waits for an unavailable store at startup, and stops on request', async () => {
     const clock = new FakeClock();
     const store = { ...memoryStore(), readMaterial: () => Promise.reject(new Error('connection refused')) };
     const stopping = new AbortController();
@@ -123,7 +123,7 @@ describe('one replica', () => {
     expect(issuerOf(authority)).toBeDefined();
   });
 
-  it('replaces an expired leaf that it finds when it starts', async () => {
+  it('replaces an expired leaf at startup', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const first = await start(clock, store);
@@ -149,7 +149,7 @@ describe('one replica', () => {
   });
 });
 
-describe('what happens to the store', () => {
+describe('a damaged store', () => {
   it('is repaired from the served certificates when it is deleted, and nothing is rotated', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
@@ -186,7 +186,7 @@ describe('what happens to the store', () => {
     expect(splitBundle(authority.bundle().pem)).toHaveLength(1);
   });
 
-  it('takes over certificates that somebody else has put there, and the served ones stay trusted until then', async () => {
+  it('adopts certificates that another writer stored, and keeps the served ones trusted until then', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const bundles: Bundle[] = [];
@@ -214,7 +214,7 @@ describe('what happens to the store', () => {
     expect(issuerOf(authority)).not.toBe(ours);
   });
 
-  it('never writes a key into the log, whatever goes wrong', async () => {
+  it('never logs a key, whatever fails', async () => {
     const lines: string[] = [];
     const write = (message: string, fields?: object) => void lines.push(`${message} ${JSON.stringify(fields)}`);
     const log: Logger = { ...silentLogger, debug: write, info: write, warn: write, error: write, with: () => log };
@@ -233,7 +233,7 @@ describe('what happens to the store', () => {
 });
 
 describe('several replicas', () => {
-  it('end with one authority and one leaf when they start at once', async () => {
+  it('converge on one authority and one leaf when they start simultaneously', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const replicas = await Promise.all(['a', 'b', 'c', 'd'].map((identity) => start(clock, store, { identity })));
@@ -243,7 +243,7 @@ describe('several replicas', () => {
     expect((await store.readKeys()).value).toHaveLength(1);
   });
 
-  it('keep the old authority until the last of them has turned, or has not been seen for long', async () => {
+  it('keep the old authority until the last replica has switched or vanished', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const authority = await start(clock, store);
@@ -259,7 +259,7 @@ describe('several replicas', () => {
     expect((await store.readReports()).map(({ identity }) => identity)).toEqual(['one']);
   });
 
-  it('do not take turns at replacing a leaf when they want different names', async () => {
+  it('do not replace the leaf of each other when their names differ', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const one = await start(clock, store, { identity: 'one', names: ['one.test'] });
@@ -271,7 +271,7 @@ describe('several replicas', () => {
     expect(inspect(settled).names).toEqual(expect.arrayContaining(['one.test', 'two.test']));
   });
 
-  it('need not wait for one that has stopped', async () => {
+  it('do not wait for a stopped replica', async () => {
     const store = memoryStore();
     const authority = await start(new FakeClock(), store);
     expect(await store.readReports()).toHaveLength(1);

@@ -17,7 +17,7 @@ const material: Material = {
 };
 
 describe('material as fields', () => {
-  it('comes back as it was', () => {
+  it('round-trips', () => {
     expect(decodeMaterial(encodeMaterial(material))).toEqual(material);
     const { next, ...without } = material;
     expect(decodeMaterial(encodeMaterial(without))).toEqual(without);
@@ -35,7 +35,7 @@ describe('material as fields', () => {
       expected: { generation: 5 },
     },
   ];
-  it.each(lost)('costs no certificate where the field of ours $reason', ({ rotation, expected }) => {
+  it.each(lost)('keeps the certificate if the rotation field $reason', ({ rotation, expected }) => {
     const decoded = decodeMaterial({ ...fields, rotation: rotation as string });
     expect(decoded).toMatchObject(expected);
     expect(decoded.next).toBeUndefined();
@@ -53,7 +53,7 @@ describe('material as fields', () => {
     },
     { reason: 'a leaf in the bundle', change: { 'ca.crt': leaf.certificate }, says: 'authority' },
   ];
-  it.each(unusable)('cannot be used with $reason, and says so without quoting it', ({ change, says }) => {
+  it.each(unusable)('is rejected with $reason, without quoting it', ({ change, says }) => {
     expect(() => decodeMaterial({ ...fields, ...change })).toThrow(
       expect.objectContaining({ message: expect.stringContaining(says) }),
     );
@@ -62,11 +62,11 @@ describe('material as fields', () => {
 });
 
 describe('keys as fields', () => {
-  it('come back as they were', () => {
+  it('round-trip', () => {
     expect(decodeKeys(encodeKeys([one, two]))).toEqual([one, two]);
   });
 
-  it('are left out where they cannot be used', () => {
+  it('are omitted if they are unusable', () => {
     const damaged = {
       ...encodeKeys([one]),
       [`${first}.key`]: two.key,

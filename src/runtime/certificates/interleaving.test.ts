@@ -224,7 +224,7 @@ describe('replicas that rotate together', () => {
     );
   });
 
-  it('are seen to fail where they turn as soon as the bundle is published: the check can fail', async () => {
+  it('fail the check if they switch as soon as the bundle is published', async () => {
     const hasty = async () => {
       for (let seed = 0; seed < 20; seed++) await play(new World(0), seed, 400);
     };

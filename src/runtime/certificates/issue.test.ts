@@ -20,13 +20,13 @@ describe('issueAuthority', () => {
     expect(belongTogether(authority)).toBe(true);
   });
 
-  it('gives every authority a name and a serial number of its own', () => {
+  it('gives every authority a unique name and serial number', () => {
     const certificates = Array.from({ length: 20 }, () => new X509Certificate(issueAuthority(validity).certificate));
     expect(new Set(certificates.map(({ subject }) => subject)).size).toBe(20);
     expect(new Set(certificates.map(({ serialNumber }) => serialNumber)).size).toBe(20);
   });
 
-  it('takes the name that it is given', () => {
+  it('uses the given name', () => {
     const { certificate } = issueAuthority({ ...validity, commonName: 'kidp-clients' });
     expect(new X509Certificate(certificate).subject).toBe('CN=kidp-clients');
   });
@@ -99,7 +99,7 @@ describe('issueLeaf', () => {
     expect(facts).toMatchObject({ notBefore: from, notAfter: until });
   });
 
-  it('is refused where it is neither for a server with a name nor for a client', () => {
+  it('is rejected if it is neither for a server with a name nor for a client', () => {
     expect(() => issueLeaf(authority, { ...validity, names: [] })).toThrow(
       expect.objectContaining({ code: 'config/certificate-names' }),
     );
@@ -123,7 +123,7 @@ describe('issueLeaf', () => {
       subject: { CN: 'etcd' },
     },
   ];
-  it.each(purposes)('is good for $reason and for nothing else', ({ request, usages, subject }) => {
+  it.each(purposes)('is valid for $reason only', ({ request, usages, subject }) => {
     const leaf = new X509Certificate(issueLeaf(authority, { ...validity, ...request }).certificate);
     expect(leaf.keyUsage).toEqual(usages);
     expect(leaf.toLegacyObject().subject).toEqual(subject);
@@ -149,7 +149,7 @@ describe('issueLeaf', () => {
       error: 'ERR_TLS_CERT_ALTNAME_INVALID',
     },
   ];
-  it.each(clients)('shows itself to $reason', async ({ trusts, host, error }) => {
+  it.each(clients)('is presented to $reason', async ({ trusts, host, error }) => {
     const leaf = issueLeaf(authority, { ...validity, names: ['localhost'] });
     await expect(handshake(leaf, trusts(issueAuthority(validity)), host)).resolves.toBe(error);
   });
@@ -178,7 +178,7 @@ describe('issueLeaf under an authority of OpenSSL whose subject is more than a c
 });
 
 describe('splitBundle', () => {
-  it('finds every certificate once, whatever stands around them', () => {
+  it('finds every certificate once, ignoring the text around them', () => {
     const [one, two] = [issueAuthority(validity).certificate, issueAuthority(validity).certificate];
     expect(splitBundle(`# the first\n${one}\r\n# the second\n${two.trimEnd()}${one}`)).toEqual([one, two]);
     expect(splitBundle('no certificate')).toEqual([]);

@@ -75,7 +75,7 @@ describe('a read from the caches', () => {
     });
   }
 
-  it('says what is watched, and what to do', () => {
+  it('reports the watched selections and the remedy', () => {
     const caches = cachesOf(ours);
     caches.start();
     expect(() => caches.covering(secrets, {})).toThrow(/only secrets\.v1\.\?labelSelector=app=ours.*live: true/);
@@ -85,7 +85,7 @@ describe('a read from the caches', () => {
 describe('indexes of one cache', () => {
   const byName = () => ['a'];
 
-  it('are shared where they are the same, also once it runs', () => {
+  it('are shared if they are the same, also after the start', () => {
     const caches = cachesOf({});
     caches.request({ resource: secrets, indexes: { byName } });
     caches.start();
@@ -93,7 +93,7 @@ describe('indexes of one cache', () => {
     expect(caches.store(secrets).indexValues('byName')).toEqual([]);
   });
 
-  it('are refused where one name stands for two functions, or both controllers would read what one of them meant', () => {
+  it('are rejected if two functions have the same name', () => {
     const caches = cachesOf({});
     caches.request({ resource: secrets, indexes: { byName } });
     expect(() => caches.request({ resource: secrets, indexes: { byName: () => ['b'] } })).toThrow(

@@ -105,7 +105,7 @@ describe('a controller', () => {
     });
   }
 
-  it('takes a wait that is no number for a failure, not for a reason to spin', async () => {
+  it('treats an invalid requeue time as a failure', async () => {
     let calls = 0;
     const { clock, log, controller } = await started(async () => {
       calls += 1;
@@ -117,7 +117,7 @@ describe('a controller', () => {
     expect(log.lines).toContain('reconcile failed; requeued');
   });
 
-  it('asks both the old and the new owner where an update moves an object, each once', async () => {
+  it('enqueues the old and the new owner once each when an update moves an object', async () => {
     const asked: ObjectKey[] = [];
     const { handlers } = await started(
       async (key) => void asked.push(key),
@@ -154,7 +154,7 @@ describe('a controller', () => {
     expect(log.lines).toContain('predicate or mapper failed; change ignored');
   });
 
-  it('stops without a reconcile that does not end, after the drain', async () => {
+  it('stops after the drain although a reconcile does not end', async () => {
     const signals: AbortSignal[] = [];
     const { clock, stop, ended, log, controller, subscriptions } = await started(
       (_key, { signal }) => {
@@ -176,7 +176,7 @@ describe('a controller', () => {
     expect(log.lines).toEqual(['reconcile aborted; the controller is stopping', 'reconciled']);
   });
 
-  it('does not drain where leadership is lost', async () => {
+  it('does not drain if leadership is lost', async () => {
     const signals: AbortSignal[] = [];
     const { clock, stop, ended, controller } = await started((_key, { signal }) => {
       signals.push(signal);
@@ -193,7 +193,7 @@ describe('a controller', () => {
   });
 });
 
-describe('what is put together wrongly is said at once', () => {
+describe('configuration errors are reported at once', () => {
   const manager = () => new Manager({ client: {} as Client, registry: new Registry() });
   const nothing: Reconcile = async () => {};
 
@@ -202,7 +202,7 @@ describe('what is put together wrongly is said at once', () => {
     expect(() => controllerManagedBy(manager(), 'orphan').owns(widgets).complete(nothing)).toThrow(ConfigError);
   });
 
-  it('an index for a cache that runs, a read of one that does not', () => {
+  it('an index for a started cache, a read of an unknown one', () => {
     const hanging = { list: () => new Promise(() => {}) } as unknown as Client;
     const caches = new Caches(hanging, { clock: new FakeClock(), log: new Diary() });
     caches.request({ resource: widgets });

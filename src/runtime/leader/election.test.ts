@@ -75,7 +75,7 @@ async function contend(election: LeaderElection, clock: FakeClock): Promise<Abor
 }
 
 describe('leader election', () => {
-  it('creates the lease where there is none, and renews it', async () => {
+  it('creates the Lease if there is none, and renews it', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const a = candidate(store, 'a', clock);
@@ -118,7 +118,7 @@ describe('leader election', () => {
     expect(b.leading).toBe(false);
   });
 
-  it('stops leading on its own at the renew deadline where the server is away, and says so once', async () => {
+  it('stops leading at the renew deadline if the server is unavailable, and reports it once', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const a = candidate(store, 'a', clock);
@@ -131,7 +131,7 @@ describe('leader election', () => {
     expect(a.signal.reason).toBeInstanceOf(FenceError);
   });
 
-  it('ends at the deadline though Node fires timers a moment early, and not only when a renewal comes back', async () => {
+  it('ends at the deadline although timers fire early, without waiting for the answer to a renewal', async () => {
     // On the real clock. Only the timer of the deadline can end these elections: their renewals are never answered.
     for (let run = 0; run < 12; run += 1) {
       const store = new LeaseStore();
@@ -148,7 +148,7 @@ describe('leader election', () => {
     }
   });
 
-  it('ends at the deadline where its timer fires early', async () => {
+  it('ends at the deadline if its timer fires early', async () => {
     class EarlyClock extends FakeClock {
       override schedule(milliseconds: number, callback: () => void) {
         return super.schedule(milliseconds > 1 ? milliseconds - 0.9 : milliseconds, callback);
@@ -175,7 +175,7 @@ describe('leader election', () => {
     expect(a.leading).toBe(true);
   });
 
-  it('keeps leading where a renewal was written but its answer was lost', async () => {
+  it('keeps leading if a renewal was written but its answer was lost', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const client = store.client('a');
@@ -238,7 +238,7 @@ describe('leader election', () => {
   }
 
   for (const wallClock of ['goes on', 'is set back']) {
-    it(`does not believe a renewal whose answer it read only after it was stopped, while the wall clock ${wallClock}`, async () => {
+    it(`ignores a renewal whose answer it read only after it was stopped, while the wall clock ${wallClock}`, async () => {
       const store = new LeaseStore();
       const clock = new FakeClock();
       const a = candidate(store, 'a', clock);
@@ -257,7 +257,7 @@ describe('leader election', () => {
     });
   }
 
-  it('keeps leading where the wall clock is set back, and where someone labels the lease', async () => {
+  it('keeps leading if the wall clock is set back or the Lease is labelled', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const a = candidate(store, 'a', clock);
@@ -270,7 +270,7 @@ describe('leader election', () => {
     expect(a.leading).toBe(true);
   });
 
-  it('releases, so that the next one leads at its next look', async () => {
+  it('releases the Lease, so that the next candidate leads at its next attempt', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const a = candidate(store, 'a', clock);
@@ -285,7 +285,7 @@ describe('leader election', () => {
     expect(b.term).toBe(1);
   });
 
-  it('waits out a leader it has seen even where the lease is deleted', async () => {
+  it('waits for a known leader to expire even if the Lease is deleted', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const silent = new FakeClock();
@@ -322,7 +322,7 @@ describe('leader election', () => {
     expect(c.term).toBe(9);
   });
 
-  it('gives up acquiring on request', async () => {
+  it('stops acquiring on request', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     await contend(candidate(store, 'a', clock), clock);
@@ -349,7 +349,7 @@ describe('leader election', () => {
 });
 
 describe('fenced', () => {
-  it('refuses every kind of write once the lease is lost, and lets reads through', async () => {
+  it('rejects every kind of write once the Lease is lost, and passes reads', async () => {
     const calls: string[] = [];
     const note = (name: string) => async () => {
       calls.push(name);

@@ -18,13 +18,13 @@ async function through(remaining: number, options: WriteOptions): Promise<WriteO
   return passed;
 }
 
-it('a write goes out in two steps, within the time that remains', async () => {
+it('a write is sent in two steps, within the remaining time', async () => {
   const { fence, signal, timeoutMilliseconds } = await through(500, {});
   expect(fence).toBeDefined();
   expect(signal).toBeInstanceOf(AbortSignal);
   expect(timeoutMilliseconds).toBe(500);
 });
 
-it('once the fence has fallen, nothing is written', async () => {
+it('nothing is written after the fence has ended', async () => {
   await expect(through(0, {})).rejects.toBeInstanceOf(FenceError);
 });

@@ -51,7 +51,7 @@ function interruption(options: RequestOptions | undefined): Promise<never> {
 const lease = { namespace: 'n', name: 'l' };
 
 describe('a manager', () => {
-  it('starts a controller that runs everywhere, and waits for no leadership with it', async () => {
+  it('starts a controller that runs on every replica without waiting for leadership', async () => {
     const client = serverOf({ apples: Promise.resolve([object('a')]) });
     const leases: Client = { ...client, get: (_resource, _key, options) => interruption(options) };
     const manager = new Manager({ client, leaderElection: { client: leases, lease } });
@@ -69,7 +69,7 @@ describe('a manager', () => {
     await ended;
   });
 
-  it('reconciles nothing before all caches of a controller are filled, also of one that is added later', async () => {
+  it('reconciles nothing before all caches of a controller are synced, also for one that is added later', async () => {
     const listed = Promise.withResolvers<KubernetesObject[]>();
     const client = serverOf({ apples: Promise.resolve([object('a')]), bowls: listed.promise });
     const manager = new Manager({ client });
@@ -93,7 +93,7 @@ describe('a manager', () => {
     await ended;
   });
 
-  it('stops where a cache of a controller was never filled, and takes that for no failure', async () => {
+  it('stops without a failure if a cache was never synced', async () => {
     const client = serverOf({ apples: new Promise(() => {}) });
     const manager = new Manager({ client });
     for (const everywhere of [true, false]) {
@@ -109,12 +109,12 @@ describe('a manager', () => {
     await ended;
   });
 
-  it('refuses to renew the lease over the connections that the leader writes with', () => {
+  it('refuses to renew the Lease over the connections of the leader client', () => {
     const client = serverOf({});
     expect(() => new Manager({ client, leaderElection: { client, lease } })).toThrow(ConfigError);
   });
 
-  it('keeps the lease while all connections of the leader are taken by writes that a slow server does not answer', async () => {
+  it('keeps the Lease while unanswered writes use all connections of the leader', async () => {
     const { config, close } = await slowServer();
     const client = connect(config, { connections: 2 });
     const leases = connect(config);

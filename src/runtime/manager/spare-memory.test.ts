@@ -43,7 +43,7 @@ describe('giveMemoryBack', () => {
     expect(state.compacted).toBe(compacted);
   });
 
-  it('does it again once memory has grown, and not for a little', async () => {
+  it('compacts again only after memory has grown enough', async () => {
     const { state, pass } = stage();
     for (const work of [100, 100]) await pass(work);
     state.heap = 90 * megabytes;
@@ -61,7 +61,7 @@ describe('giveMemoryBack', () => {
     expect(state.compacted).toBe(0);
   });
 
-  it('moves together what lives in this process, and shows nobody else how', async () => {
+  it('compacts the heap of this process without exposing gc', async () => {
     const { gc } = globalThis as { gc?: unknown };
     const clock = new FakeClock();
     let kept: unknown[] = [];

@@ -111,7 +111,7 @@ describe('listing', () => {
     expect(calls.watches[0]).toMatchObject({ resourceVersion: '9', allowWatchBookmarks: true });
   });
 
-  it('takes the whole list where the pages ran out of history', async () => {
+  it('lists everything again if the pages have expired', async () => {
     const { client, calls } = script([page(9, [thing('a', 1)], 'p2'), gone(), page(12, [thing('b', 10)])], []);
     const { reflector, reported, relists } = reflect(client, { pageSize: 1 });
     await reflector.synced();
@@ -121,7 +121,7 @@ describe('listing', () => {
     expect(reflector.store.list().map(({ metadata }) => metadata.name)).toContain('b');
   });
 
-  it('waits through failures, says so, and syncs when they end', async () => {
+  it('waits through failures, reports them, and syncs when they end', async () => {
     const forbidden = new ApiError({ doing: 'list things', status: 403, reason: 'Forbidden', message: 'no' });
     const { client } = script([forbidden, forbidden, forbidden, page(1, [])], []);
     const states: string[] = [];
@@ -134,7 +134,7 @@ describe('listing', () => {
 });
 
 describe('relisting', () => {
-  it('reports what vanished, what changed and what is new, and nothing of what stayed', async () => {
+  it('reports deleted, changed and new objects, but not unchanged ones', async () => {
     const { client, calls } = script(
       [
         page(5, [thing('stays', 1), thing('changes', 2), thing('vanishes', 3), thing('reborn', 4, 'old')]),
@@ -175,7 +175,7 @@ describe('relisting', () => {
     });
   }
 
-  it('follows from a server that fails the same watch again and again', async () => {
+  it('follows from a server that fails the same watch repeatedly', async () => {
     const fault: Stream = [{ type: 'ERROR', object: { code: 500, reason: 'InternalError', message: 'PrevKv=nil' } }];
     const { client, calls } = script([page(5, []), page(9, [])], [fault, fault, fault]);
     reflect(client);
@@ -198,7 +198,7 @@ describe('watching', () => {
     expect(reported).toEqual(['+a@7']);
   });
 
-  it('understands events that do not fit: a known ADDED, an unknown MODIFIED, an unknown DELETED', async () => {
+  it('handles unexpected events: a known ADDED, an unknown MODIFIED, an unknown DELETED', async () => {
     const { client } = script(
       [page(5, [thing('a', 1)])],
       [
@@ -217,14 +217,14 @@ describe('watching', () => {
     expect(reported).toEqual(['+a@1!', '~a@1>6', '+b@7', '-a']);
   });
 
-  it('takes a silent watch for dead', async () => {
+  it('considers a silent watch dead', async () => {
     const { client, calls } = script([page(5, [])], [['hang'], ['hang']]);
     const { failures } = reflect(client, { silenceMilliseconds: 20 });
     await until(() => calls.watches.length >= 3);
     expect(failures[0]).toMatch(/watch: .*neither an event nor a bookmark/);
   });
 
-  it('slows down where the server ends every watch at once', async () => {
+  it('backs off if the server ends every watch at once', async () => {
     const { client, calls } = script(
       [page(5, [])],
       Array.from({ length: 1_000 }, () => []),
@@ -236,7 +236,7 @@ describe('watching', () => {
     expect(calls.watches.length - before, 'without waiting there would be thousands').toBeLessThan(20);
   });
 
-  it('is stopped even between its list and its watch', async () => {
+  it('stops between its list and its watch', async () => {
     const { client, calls } = script([page(5, [])], []);
     const { reflector } = reflect(client);
     await reflector.synced();
@@ -247,7 +247,7 @@ describe('watching', () => {
 });
 
 describe('handlers', () => {
-  it('see the store as of their event, and one that throws stops nothing', async () => {
+  it('see the store as of their event, and may throw', async () => {
     const { client } = script([page(5, [thing('a', 1), thing('b', 2)])], []);
     const sizes: number[] = [];
     const failures: string[] = [];
@@ -269,7 +269,7 @@ describe('handlers', () => {
     expect(failures).toEqual(['handler: mine', 'handler: mine']);
   });
 
-  it('that are added late get existing objects, and removed ones nothing more', async () => {
+  it('receive existing objects when added late, and nothing after removal', async () => {
     const { client } = script([page(5, [thing('a', 1)])], [['hang']]);
     const { reflector } = reflect(client);
     await reflector.synced();
@@ -281,7 +281,7 @@ describe('handlers', () => {
     leave();
   });
 
-  it('are not called any more once it is stopped', async () => {
+  it('are not called after the stop', async () => {
     const { client } = script([page(5, [thing('a', 1)])], []);
     const { reflector, reported } = reflect(client);
     const stopping = reflector.stop();
@@ -292,7 +292,7 @@ describe('handlers', () => {
 });
 
 describe('objects', () => {
-  it('lose managedFields on request only, and go through transform', async () => {
+  it('lose managedFields on request only, and are transformed', async () => {
     for (const stripManagedFields of [true, false]) {
       const { client } = script([page(5, [thing('a', 1)])], [[added(thing('b', 6)), 'hang']]);
       const { reflector, reported } = reflect(client, {
@@ -307,7 +307,7 @@ describe('objects', () => {
     }
   });
 
-  it('stay as they came where transform throws', async () => {
+  it('stay unchanged if transform throws', async () => {
     const { client } = script([page(5, [thing('a', 1)])], []);
     const { reflector, failures } = reflect(client, {
       transform: () => {
@@ -319,7 +319,7 @@ describe('objects', () => {
     expect(failures).toEqual(['transform: odd']);
   });
 
-  it('that an index cannot read stay known through a relist', async () => {
+  it('stay known through a relist if an index function throws', async () => {
     const { client } = script([page(5, [thing('a', 1)]), page(9, [thing('a', 8)])], [[gone()], ['hang']]);
     const deleted: string[] = [];
     const { reflector, failures } = reflect(client, {
@@ -337,7 +337,7 @@ describe('objects', () => {
   });
 });
 
-it('an observer that throws ends nothing', async () => {
+it('an observer may throw', async () => {
   const { client, calls } = script([new Error('away'), page(5, [thing('a', 1)])], [[gone()], ['hang']]);
   const broken = () => {
     throw new Error('observer');

@@ -20,7 +20,7 @@ const names = (items: readonly Item[]) => items.map(({ metadata }) => metadata.n
 const byOwner = { owner: ({ owner }: Item) => (owner === undefined ? [] : [owner]) };
 
 describe('a store', () => {
-  it('finds by key, by namespace and by index, and forgets everywhere at once', () => {
+  it('finds by key, by namespace and by index, and deletes from all at once', () => {
     const store = new Store<Item>(byOwner);
     store.set(item('a', { namespace: 'one', owner: 'x' }));
     store.set(item('a', { namespace: 'two', owner: 'x' }));
@@ -51,7 +51,7 @@ describe('a store', () => {
     expect(store.size).toBe(1);
   });
 
-  it('keeps an object that an index function throws on, out of that index alone, and says so', () => {
+  it('omits an object only from the index whose function throws, and reports it', () => {
     const failures: unknown[] = [];
     const store = new Store<Item>(
       {
@@ -72,7 +72,7 @@ describe('a store', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it('says which indexes there are when asked for another', () => {
+  it('lists the existing indexes in the error for an unknown one', () => {
     expect(() => new Store<Item>(byOwner).byIndex('colour', 'red')).toThrow(/"colour".*owner/);
   });
 });

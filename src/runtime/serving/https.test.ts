@@ -73,7 +73,7 @@ function get(
 }
 
 describe('serveHttps', () => {
-  it('shows a new leaf to new connections and goes on with those that are open', async () => {
+  it('presents a new leaf to new connections and keeps open ones', async () => {
     const certificates = new Turning();
     const serving = await serve(certificates);
     const before = certificates.bundle().pem;
@@ -88,7 +88,7 @@ describe('serveHttps', () => {
     await expect(get(serving, certificates.bundle().pem)).resolves.toMatchObject({ body: 'hello' });
   });
 
-  it('speaks HTTP/1.1 to a client that would rather have h2', async () => {
+  it('speaks HTTP/1.1 to a client that prefers h2', async () => {
     const certificates = new Turning();
     const serving = await serve(certificates);
     const protocol = await new Promise((resolve, reject) => {
@@ -120,7 +120,7 @@ describe('serveHttps', () => {
     await expect(get(serving, certificates.bundle().pem)).resolves.toMatchObject({ body: 'hello' });
   });
 
-  it('finishes what is in flight when it stops, and says goodbye in the answer', async () => {
+  it('finishes requests in flight when it stops, and closes their connections with the answer', async () => {
     const certificates = new Turning();
     const arrived = Promise.withResolvers<ServerResponse>();
     const serving = await serve(certificates, { answer: (_, response) => arrived.resolve(response) });
@@ -148,7 +148,7 @@ describe('serveHttps', () => {
     await stopped;
   });
 
-  it('cuts off who does not finish', async () => {
+  it('closes connections whose request does not finish', async () => {
     const certificates = new Turning();
     const serving = await serve(certificates, { answer: () => {} });
     const hanging = get(serving, certificates.bundle().pem);
@@ -158,7 +158,7 @@ describe('serveHttps', () => {
     await expect(hanging).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('cuts off who connects and never says a word', async () => {
+  it('closes connections that never send anything', async () => {
     const serving = await serve(new Turning());
     const socket = connect(serving.port, '127.0.0.1');
     open.push({ stop: () => socket.destroy() });
@@ -170,19 +170,19 @@ describe('serveHttps', () => {
     await Promise.all([serving.stop({ limitMilliseconds: 100 }), ended]);
   });
 
-  it('says that a port is taken', async () => {
+  it('reports that a port is in use', async () => {
     const certificates = new Turning();
     const { port } = await serve(certificates);
     await expect(serve(certificates, { port })).rejects.toMatchObject({ code: 'config/port' });
   });
 
-  it('shares a port with another where both agree to', async () => {
+  it('shares a port with another server if both set reusePort', async () => {
     const certificates = new Turning();
     const { port } = await serve(certificates, { reusePort: true });
     await expect(serve(certificates, { port, reusePort: true })).resolves.toMatchObject({ port });
   });
 
-  it('leaves a shared port at once when it stops, and still answers on connections that are open', async () => {
+  it('stops listening on a shared port at once, and still answers on open connections', async () => {
     const certificates = new Turning();
     const leaving = await serve(certificates, { reusePort: true, answer: (_, response) => response.end('leaving') });
     const agent = agentFor();

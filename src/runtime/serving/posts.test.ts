@@ -86,7 +86,7 @@ const post = (body: string, more = ''): string =>
   `POST /validate?timeout=5s HTTP/1.1\r\n${headers}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`;
 
 describe('posts, in front of Node', () => {
-  it('are answered on one connection, again and again', async () => {
+  it('are answered repeatedly on one connection', async () => {
     const client = await Client.to(await serve());
     for (const body of ['{}', '{"a":"ä"}', '{}']) {
       client.send(post(body));
@@ -97,13 +97,13 @@ describe('posts, in front of Node', () => {
     }
   });
 
-  it('may say that they want the connection to stay, as it does anyway', async () => {
+  it('may ask for a kept-alive connection', async () => {
     const client = await Client.to(await serve());
     client.send(post('{}', 'Connection: keep-alive\r\n'));
     expect((await client.answer()).body).toBe('posts /validate?timeout=5s {}');
   });
 
-  it('may come in the smallest pieces', async () => {
+  it('may arrive in the smallest pieces', async () => {
     const client = await Client.to(await serve());
     for (const character of post('{"a":1}')) {
       client.send(character);
@@ -112,7 +112,7 @@ describe('posts, in front of Node', () => {
     expect((await client.answer()).body).toMatch(/^(posts|node POST) \/validate\?timeout=5s \{"a":1\}$/);
   });
 
-  it('are answered in their order where they come all at once, whoever answers', async () => {
+  it('are answered in order if they arrive together, whichever server answers', async () => {
     const later: AnswerPost = async (_, body) => ({ status: 200, body: `posts ${body}` });
     const atOnce: AnswerPost = (_, body) => ({ status: 200, body: `posts ${body}` });
     const client = await Client.to(
@@ -138,7 +138,7 @@ describe('posts, in front of Node', () => {
     for (let index = 1; index < 5; index += 1) expect((await client.answer()).body).toBe(`posts ${index}`);
   });
 
-  it('wait on a connection whose answers nobody takes, so that these do not pile up', async () => {
+  it('wait on a connection whose answers are not read, so that these do not accumulate', async () => {
     const [sent, size] = [300, 100_000];
     let answered = 0;
     const answerPost: AnswerPost = () => {
@@ -165,7 +165,7 @@ describe('posts, in front of Node', () => {
     expect(answered).toBe(sent);
   });
 
-  it('carry status and headers of their answer', async () => {
+  it('have the status and headers of their answer', async () => {
     const answer = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
     const client = await Client.to(await serve({ answerPost: () => answer }));
     client.send(post('{}'));
@@ -193,7 +193,7 @@ describe('posts, in front of Node', () => {
     expect((await other.answer()).body).toBe('/validate?timeout=5s');
   });
 
-  it('close their connection where the server drains', async () => {
+  it('close their connection while the server drains', async () => {
     const serving = await serve();
     const [client, idle] = [await Client.to(serving), await Client.to(serving)];
     client.send(post('{}'));
@@ -208,7 +208,7 @@ describe('posts, in front of Node', () => {
 /** The answer of Node's parser to an invalid request: nothing, or an empty chunk. */
 const refused = /^(0\r\n\r\n)?$/;
 
-describe('what is no such post is for Node, with every byte as it came', () => {
+describe('other requests are handed over to Node with every byte as received', () => {
   const rows: { reason: string; sent: string; said: RegExp }[] = [
     { reason: 'another method', sent: 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n', said: /^node GET \/healthz $/ },
     { reason: 'a header that may mean anything', sent: post('{}', 'X-A: b\r\n'), said: /^node POST .* \{\}$/ },
@@ -255,13 +255,13 @@ describe('what is no such post is for Node, with every byte as it came', () => {
     expect(head).toMatch(body.startsWith('node') ? /^HTTP\/1\.1 200/ : /^HTTP\/1\.1 (400|100)/);
   });
 
-  it('a path that nobody answers here', async () => {
+  it('a path without a fast answer', async () => {
     const client = await Client.to(await serve({ answerPost: () => undefined }));
     client.send(post('{}'));
     expect((await client.answer()).body).toBe('node POST /validate?timeout=5s {}');
   });
 
-  it('one that does not come soon', async () => {
+  it('a request that is slow to arrive', async () => {
     const client = await Client.to(await serve());
     const text = post('{"slow":true}');
     client.send(text.slice(0, 100));
@@ -271,7 +271,7 @@ describe('what is no such post is for Node, with every byte as it came', () => {
   });
 });
 
-describe('two that read the same', () => {
+describe('two parsers', () => {
   /** Returns the status of the answer and the request as it was read; nothing if it was rejected or incomplete. */
   async function understood(serving: Serving, sent: string): Promise<string> {
     const client = await Client.to(serving);
@@ -299,7 +299,7 @@ describe('two that read the same', () => {
   );
   const change = fc.record({ at: fc.nat(260), cut: fc.nat(2), put: fc.array(odd, { maxLength: 2 }) });
 
-  it('answer alike whatever is changed in a request, with Node behind and with Node alone', async () => {
+  it('answer mutated requests alike, with and without the fast path', async () => {
     const body = (target: string, text: string) => `${target} ${text}`;
     const answer: ServeOptions['answer'] = (request, response) => {
       const chunks: Buffer[] = [];

@@ -12,7 +12,7 @@ describe('credentials', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('that were rotated are new for every request that was refused with the old ones', async () => {
+  it('are renewed after a rotation for every request that was rejected with the old ones', async () => {
     const file = join(folder, 'token');
     writeFileSync(file, 'old');
     const source = readCredentials({ server: 'http://localhost', source: 'test', token: { file } }, 60_000);
@@ -29,7 +29,7 @@ describe('credentials', () => {
     expect(await source.renew(now)).toBe(false);
   });
 
-  it('of a plugin are asked for by one renewal at a time, and kept while the kubeconfig stays as it is', async () => {
+  it('are requested from a plugin by one renewal at a time, and kept while the kubeconfig is unchanged', async () => {
     const file = join(folder, 'kubeconfig');
     writeFileSync(file, 'one');
     let asked = 0;

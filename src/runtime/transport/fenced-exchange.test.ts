@@ -99,7 +99,7 @@ async function exchangeWith(
 describe.each(kinds)('a fenced write over $over', ({ open }) => {
   const against = (...[onHeaders, given]: Tail<typeof exchangeWith>) => exchangeWith(open, onHeaders, given);
 
-  it('sends the body once the headers are acknowledged, and the time that remains with them', async () => {
+  it('sends the remaining time with the headers, and the body once they are acknowledged', async () => {
     const { outcome, bodies, urls } = await against((_request, _response, answer) => answer(), {
       fence: fence(10_000),
     });
@@ -108,7 +108,7 @@ describe.each(kinds)('a fenced write over $over', ({ open }) => {
     expect(urls).toEqual(['/things?dryRun=All&timeout=6000ms']);
   });
 
-  it('sends a header as often as it is given', async () => {
+  it('sends repeated headers', async () => {
     let groups: string[] | undefined;
     await against(
       (request, _response, answer) => {
@@ -120,20 +120,20 @@ describe.each(kinds)('a fenced write over $over', ({ open }) => {
     expect(groups).toEqual(['a', 'b']);
   });
 
-  it('sends nothing where the fence has fallen already', async () => {
+  it('sends nothing if the fence has already ended', async () => {
     const { outcome, urls } = await against((_request, _response, answer) => answer(), { fence: fence(0) });
     expect(outcome).toBeInstanceOf(FenceError);
     expect(urls).toEqual([]);
   });
 
-  it('sends no body where nobody acknowledges the headers, and says what may be in the way', async () => {
+  it('sends no body if the headers are not acknowledged, and names the possible cause', async () => {
     const { outcome, bodies } = await against(() => {}, { fence: fence(200) });
     expect(outcome).toBeInstanceOf(ConnectionError);
     expect(outcome).toMatchObject({ code: 'connection/timeout', hint: expect.stringContaining('Expect') });
     expect(bodies).toEqual([]);
   });
 
-  it('takes an answer that comes in place of the acknowledgement', async () => {
+  it('accepts an answer instead of the acknowledgement', async () => {
     const { outcome, bodies } = await against((_request, response) => response.writeHead(403).end('no'), {
       fence: fence(10_000),
     });
@@ -141,13 +141,13 @@ describe.each(kinds)('a fenced write over $over', ({ open }) => {
     expect(bodies).toEqual([]);
   });
 
-  it('knows that nothing was sent where the connection breaks before the acknowledgement', async () => {
+  it('reports that nothing was sent if the connection breaks before the acknowledgement', async () => {
     const { outcome } = await against((request) => request.socket.destroy(), { fence: fence(10_000) });
     expect(outcome).toBeInstanceOf(Lost);
     expect(outcome).toMatchObject({ sent: false, answered: false });
   });
 
-  it('knows that it may have been done where the connection breaks after the body', async () => {
+  it('reports that the write may have happened if the connection breaks after the body', async () => {
     const { outcome } = await against(
       (request, response) => {
         response.writeContinue();
@@ -165,7 +165,7 @@ describe.each(kinds)('a fenced write over $over', ({ open }) => {
     expect(outcome).toBeInstanceOf(Interrupted);
   });
 
-  it('does not swallow an answer without end', async () => {
+  it('limits the size of an answer', async () => {
     const { outcome } = await against((_request, response) => response.end('x'.repeat(1000)), { fence: fence(10_000) });
     expect(outcome).toBeInstanceOf(Lost);
   });

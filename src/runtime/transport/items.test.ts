@@ -100,12 +100,12 @@ describe('splitting a list into items', () => {
     }
   }
 
-  it('cuts managedFields out of JSON that is spaced out, too', () => {
+  it('removes managedFields from JSON with whitespace, too', () => {
     const list = { items: [{ metadata: { name: 'a', managedFields } }], metadata: {} };
     expect(split(JSON.stringify(list, null, 2), { cut: true }).items).toEqual([{ metadata: { name: 'a' } }]);
   });
 
-  it('gives what JSON.parse gives, for any items in any chunks', () => {
+  it('equals JSON.parse for any items in any chunks', () => {
     const item = fc.record({
       metadata: fc.record(
         {
@@ -125,12 +125,12 @@ describe('splitting a list into items', () => {
     expect(split(JSON.stringify(list), { sizes: [1_400] }).items).toEqual(list.items);
   });
 
-  it('refuses an item past the bound', () => {
+  it('rejects an item beyond the limit', () => {
     const json = JSON.stringify({ items: [{ data: 'x'.repeat(4 << 20) }] });
     expect(() => split(json, { sizes: [64_000] })).toThrow(RangeError);
   });
 
-  it('does not take half a list for a whole one', () => {
+  it('detects an incomplete list', () => {
     expect(() => split('{"items":[{"a":1},{"b"')).toThrow(SyntaxError);
     expect(() => split('{"items":[{"a":1}')).toThrow(SyntaxError);
   });
@@ -218,7 +218,7 @@ describe('leaping from item to item', () => {
     }
   }
 
-  it('gives what JSON.parse gives, for items that are made of what it looks for', () => {
+  it('equals JSON.parse for items that contain its delimiters', () => {
     const scraps = ['},{"metadata":{', '"managedFields":[', '],', ']}', '[{', '"', '\\', 'é', '}'];
     const text = fc.array(fc.constantFrom(...scraps), { maxLength: 4 }).map((parts) => parts.join(''));
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({

@@ -15,13 +15,13 @@ describe('splitting a stream into lines', () => {
     });
   }
 
-  it('says how much of an unfinished line it holds', () => {
+  it('reports the buffered bytes of an incomplete line', () => {
     const splitter = splitLines(1_000, () => {});
     splitter.push(Buffer.from('{"a":1}\n{"b"'));
     expect(splitter.pending).toBe(4);
   });
 
-  it('refuses a line past the bound, whether it is whole or still coming', () => {
+  it('rejects a line beyond the limit, complete or not', () => {
     expect(() => splitLines(10, () => {}).push(Buffer.from(`${'x'.repeat(11)}\n`))).toThrow(LineTooLong);
     const splitter = splitLines(10, () => {});
     splitter.push(Buffer.from('123456'));

@@ -37,7 +37,7 @@ async function triesOf(call: Partial<Call>, ...before: readonly (Lost | PutOff)[
   return tries;
 }
 
-describe('a request that is lost is sent once more', () => {
+describe('a lost request is retried once', () => {
   const rows = [
     { reason: 'no connection came about in time', loss: new Lost(failed('ETIMEDOUT'), false, false), tries: 2 },
     {
@@ -49,21 +49,21 @@ describe('a request that is lost is sent once more', () => {
     { reason: 'the answer did not come in time', loss: new Lost(failed('ETIMEDOUT'), true, false), tries: 1 },
     { reason: 'nobody listens', loss: new Lost(failed('ECONNREFUSED'), false, false), tries: 1 },
   ];
-  it.each(rows)('or not, where $reason: $tries', async ({ loss, tries }) => {
+  it.each(rows)('unless $reason: $tries', async ({ loss, tries }) => {
     expect(await triesOf({}, loss)).toBe(tries);
   });
 
-  it('and not for ever', async () => {
+  it('but not forever', async () => {
     const loss = () => new Lost(failed('ETIMEDOUT'), false, false);
     expect(await triesOf({}, loss(), loss(), loss())).toBe(2);
   });
 
-  it('also where it may have been carried out, and that does no harm', async () => {
+  it('even if it may have been executed and is idempotent', async () => {
     expect(await triesOf({ idempotent: true }, new Lost(failed('ECONNRESET'), true, false))).toBe(2);
   });
 });
 
-describe('a request that is put off is sent again', () => {
+describe('a throttled request is retried', () => {
   const asked = { 'retry-after': '0' };
   const rows: readonly {
     reason: string;
@@ -80,11 +80,11 @@ describe('a request that is put off is sent again', () => {
     { reason: 'the server does not say when', call: { method: 'GET' }, status: 503, headers: {}, tries: 1 },
     { reason: 'the server failed: it may have been done', call: {}, status: 500, tries: 1 },
   ];
-  it.each(rows)('or not, where $reason: $tries', async ({ call, status, headers = asked, tries }) => {
+  it.each(rows)('unless $reason: $tries', async ({ call, status, headers = asked, tries }) => {
     expect(await triesOf(call, { status, headers })).toBe(tries);
   });
 
-  it('and not for ever', async () => {
+  it('but not forever', async () => {
     const putOff = () => ({ status: 503, headers: asked });
     expect(await triesOf({}, putOff(), putOff(), putOff(), putOff())).toBe(3);
   });

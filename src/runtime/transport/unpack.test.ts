@@ -35,30 +35,30 @@ function run(bytes: Buffer, pieceSize: number, take: (chunk: Buffer) => void = (
   });
 }
 
-describe('unpacking a body as it comes', () => {
+describe('decompressing a body while it is received', () => {
   for (const { reason, pieceSize } of [
     { reason: 'in small pieces', pieceSize: 700 },
     { reason: 'in one piece', pieceSize: packed.length },
   ]) {
-    it(`gives every byte, in order, and then the end: ${reason}`, async () => {
+    it(`returns every byte, in order, and then the end: ${reason}`, async () => {
       expect((await run(packed, pieceSize)).equals(text)).toBe(true);
     });
   }
 
-  it('pauses if more arrives than is unpacked', async () => {
+  it('pauses if more arrives than is decompressed', async () => {
     const large = Buffer.from(randomBytes(3_000_000).toString('hex'));
     expect((await run(gzipSync(large), 300_000)).equals(large)).toBe(true);
   });
 
-  it('takes half a body for a failure, not for the end', async () => {
+  it('fails on an incomplete body', async () => {
     await expect(run(packed.subarray(0, packed.length / 2), 700)).rejects.toThrow('unexpected end of file');
   });
 
-  it('takes what is not packed for a failure', async () => {
+  it('fails on a body that is not compressed', async () => {
     await expect(run(text, 700)).rejects.toThrow('incorrect header check');
   });
 
-  it('reports what the reader throws, once, and reads on no more', async () => {
+  it('reports an error of the reader once, and stops reading', async () => {
     let calls = 0;
     const failing = run(packed, 700, () => {
       calls += 1;
@@ -69,7 +69,7 @@ describe('unpacking a body as it comes', () => {
     expect(calls).toBe(1);
   });
 
-  it('hands on nothing after it was abandoned', async () => {
+  it('passes on nothing after it was abandoned', async () => {
     const unheard: string[] = [];
     const unpacker = unpack({
       sink: () => unheard.push('chunk'),
@@ -84,12 +84,12 @@ describe('unpacking a body as it comes', () => {
   });
 });
 
-describe('unpacking a whole body', () => {
-  it('gives it back', () => {
+describe('decompressing a complete body', () => {
+  it('returns it', () => {
     expect(unpackWhole(packed, text.length).equals(text)).toBe(true);
   });
 
-  it('does not let a small body become a huge one', () => {
+  it('limits the decompressed size', () => {
     expect(() => unpackWhole(gzipSync(Buffer.alloc(1_000_000)), 1_000)).toThrow(RangeError);
   });
 });

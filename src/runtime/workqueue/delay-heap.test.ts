@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DelayHeap } from './delay-heap.ts';
 
-it('gives keys back by their earliest time, however they were pushed', () => {
+it('returns keys by their earliest time, in whatever order they were pushed', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 1000 }))), (pushes) => {
       const heap = new DelayHeap();

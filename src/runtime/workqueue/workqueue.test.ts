@@ -136,7 +136,7 @@ async function runBoth(steps: readonly Step[], groupOf?: (key: string) => string
   return { queue, model, handedOut, overlaps };
 }
 
-describe('workqueue, held against a model', () => {
+describe('workqueue, compared with a model', () => {
   it('hands out the same keys in the same order, once for each mark, and never one key twice at a time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
@@ -150,7 +150,7 @@ describe('workqueue, held against a model', () => {
     );
   });
 
-  it('loses nothing and overlaps nothing where groups take turns', async () => {
+  it('loses and overlaps nothing if groups take turns', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { handedOut, overlaps } = await runBoth(steps, (key) => key.slice(0, 1));
@@ -182,7 +182,7 @@ describe('workqueue, held against a model', () => {
 });
 
 describe('workqueue', () => {
-  it('lets the others go first where one key is added again and again', async () => {
+  it('does not starve other keys if one key is added repeatedly', async () => {
     const queue = new Workqueue({ clock: new FakeClock() });
     const taken: string[] = [];
     queue.add('hot');
@@ -197,7 +197,7 @@ describe('workqueue', () => {
     expect(taken).toEqual(['hot', 'cold-1', 'cold-2', 'hot', 'hot', 'hot']);
   });
 
-  it('lets a group of one through a group of a thousand', async () => {
+  it('does not starve a group of one behind a group of a thousand', async () => {
     const queue = new Workqueue({ clock: new FakeClock(), groupOf: (key) => key.split('/')[0] ?? '' });
     for (let index = 0; index < 1000; index += 1) queue.add(`hot/${index}`);
     queue.add('cold/1');
@@ -224,7 +224,7 @@ describe('workqueue', () => {
     expect(queue.depth).toBe(1);
   });
 
-  it('holds all keys together to the bucket', async () => {
+  it('limits the rate over all keys', async () => {
     const clock = new FakeClock();
     const queue = new Workqueue({
       clock,
@@ -251,7 +251,7 @@ describe('workqueue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('shuts down: frees the waiting, takes nothing new, and waits for what is being worked on', async () => {
+  it('shuts down: releases waiting workers, accepts no keys, and waits for keys in progress', async () => {
     const clock = new FakeClock();
     const queue = new Workqueue({ clock });
     queue.add('a');

@@ -130,7 +130,7 @@ describe('reading answers', () => {
     }
   }
 
-  it('reports 100 Continue and of no other head that comes before an answer', () => {
+  it('reports 100 Continue and no other interim answer', () => {
     const answer = `${ok}Content-Length: 0\r\n\r\n`;
     const reported: number[] = [];
     const bytes = `HTTP/1.1 103 Early Hints\r\n\r\n${answer}HTTP/1.1 100 Continue\r\n\r\n${answer}`;
@@ -138,20 +138,20 @@ describe('reading answers', () => {
     expect(reported).toEqual([1]);
   });
 
-  it('refuses bytes that nobody asked for', () => {
+  it('rejects unsolicited bytes', () => {
     const reader = new AnswerReader({ proceed() {}, head() {}, data() {}, end() {} });
     expect(() => reader.take(Buffer.from(ok))).toThrow(BadAnswer);
     reader.expect('GET');
     expect(() => reader.take(Buffer.from(`${ok}Content-Length: 1\r\n\r\nxy`))).toThrow(BadAnswer);
   });
 
-  it('knows an answer that was cut off', () => {
+  it('detects a truncated answer', () => {
     for (const bytes of [`${ok}Content-Length: 5\r\n\r\nhell`, `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n`, ok]) {
       expect(read(bytes)).not.toContainEqual(expect.objectContaining({ reusable: expect.any(Boolean) }));
     }
   });
 
-  it('reads the same whatever the pieces', () => {
+  it('reads the same answers from any pieces', () => {
     const chunked = fc
       .array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), { maxLength: 8 })
       .map((chunks) => ({

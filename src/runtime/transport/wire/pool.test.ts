@@ -63,7 +63,7 @@ function ask(
 }
 
 describe('a pool of connections', () => {
-  it('uses a connection again, and opens no more than it may', async () => {
+  it('reuses connections up to its limit', async () => {
     const { pool, sockets } = await start((socket) => socket.write(answer('yes')));
     expect(await Promise.all(Array.from({ length: 20 }, () => ask(pool)))).toEqual(Array(20).fill('yes'));
     expect(sockets).toHaveLength(2);
@@ -71,7 +71,7 @@ describe('a pool of connections', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('does not use one again that the server closes, or that is answered before all was sent', async () => {
+  it('does not reuse a connection that the server closes or answers before the request was sent', async () => {
     const { pool, sockets } = await start((socket) => socket.write(answer('yes', 'Connection: close\r\n')));
     for (let round = 0; round < 3; round += 1) expect(await ask(pool)).toBe('yes');
     expect(sockets).toHaveLength(3);
@@ -85,7 +85,7 @@ describe('a pool of connections', () => {
     expect(hasty.sockets).toHaveLength(2);
   });
 
-  it('takes nothing for an answer that came before its request', async () => {
+  it('does not accept an answer that arrived before its request', async () => {
     const { pool, sockets } = await start((socket) => socket.write(answer('yes') + answer('planted')), {
       connections: 1,
     });
@@ -101,7 +101,7 @@ describe('a pool of connections', () => {
     },
     { reason: 'resets', act: (socket: Socket) => socket.resetAndDestroy() },
   ]) {
-    it(`says that the connection was lost where the server ${reason}, and goes on with the next`, async () => {
+    it(`reports a lost connection if the server ${reason}, and continues with the next`, async () => {
       let requests = 0;
       const { pool } = await start(
         (socket) => {
@@ -117,7 +117,7 @@ describe('a pool of connections', () => {
     });
   }
 
-  it('ends the connection of whoever gives up, but not where nothing was sent yet', async () => {
+  it('closes the connection of an aborted request, unless nothing was sent yet', async () => {
     const { pool, sockets } = await start((socket, text) => {
       if (!text.startsWith('PUT /silent')) socket.write(answer('yes'));
     });
@@ -128,7 +128,7 @@ describe('a pool of connections', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('cannot be disturbed by one whose answer is there', async () => {
+  it('ignores aborts of requests that are already answered', async () => {
     let flow: Flow | undefined;
     const { pool, sockets } = await start((socket) => socket.write(answer('yes')), { connections: 1 });
     await ask(pool, {
@@ -143,7 +143,7 @@ describe('a pool of connections', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it('holds the server back while paused, and misses nothing', async () => {
+  it('applies backpressure while paused, and loses nothing', async () => {
     const body = 'x'.repeat(20_000_000);
     const { pool } = await start((socket) => socket.write(answer(body)));
     let pauses = 0;
@@ -159,14 +159,14 @@ describe('a pool of connections', () => {
     expect(pauses).toBeGreaterThan(10);
   });
 
-  it('refuses what cannot be sent without harm to the connection', async () => {
+  it('rejects invalid requests without harming the connection', async () => {
     const { pool, sockets } = await start((socket) => socket.write(answer('yes')));
     await expect(ask(pool, { path: '/a b' })).rejects.toThrow(TypeError);
     expect(await ask(pool)).toBe('yes');
     expect(sockets).toHaveLength(1);
   });
 
-  it('closes connections that rest for long', async () => {
+  it('closes connections that are idle for long', async () => {
     const { pool, sockets } = await start((socket) => socket.write(answer('yes')), { idleMilliseconds: 50 });
     await ask(pool);
     await new Promise((resolve) => sockets[0]?.once('close', resolve));
@@ -183,7 +183,7 @@ describe('a pool of connections', () => {
     await closed;
   });
 
-  it('is destroyed: everything that waits fails, and no connection is left', async () => {
+  it('is destroyed: waiting requests fail, and no connection is left', async () => {
     const { pool, sockets } = await start(() => {}, { connections: 1 });
     const waiting = [ask(pool, { onStart: () => setImmediate(() => pool.destroy()) }), ask(pool)];
     for (const result of await Promise.allSettled(waiting)) {
@@ -193,7 +193,7 @@ describe('a pool of connections', () => {
     for (const socket of sockets) if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve));
   });
 
-  it('says why there is no connection', async () => {
+  it('reports why there is no connection', async () => {
     const { pool, port } = await start(() => {});
     await new Promise((resolve) => servers.pop()?.close(resolve));
     await expect(ask(pool)).rejects.toMatchObject({ code: 'ECONNREFUSED', port });
@@ -210,7 +210,7 @@ describe('a pool of connections', () => {
   });
 });
 
-describe('a request whose body is kept back', () => {
+describe('a request whose body is held back', () => {
   const proceed = 'HTTP/1.1 100 Continue\r\n\r\n';
   const hold = (pool: Pool, onContinue: (flow: Flow) => boolean, path: () => string = () => '/') =>
     new Promise<string>((resolve, reject) => {
@@ -230,7 +230,7 @@ describe('a request whose body is kept back', () => {
       );
     });
 
-  it('is sent when the server asks for it, on a connection that is used again, between others', async () => {
+  it('is sent when the server asks for it, on a connection that is reused', async () => {
     const pieces: string[] = [];
     const { pool, sockets } = await start(
       (socket, text) => {
@@ -246,7 +246,7 @@ describe('a request whose body is kept back', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it('is not sent twice, nor to a server that has answered without it, whose connection is not used again', async () => {
+  it('is not sent twice, nor to a server that has already answered, whose connection is not reused', async () => {
     const bodies: string[] = [];
     const { pool, sockets } = await start(
       (socket, text) => {
@@ -264,7 +264,7 @@ describe('a request whose body is kept back', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('is not sent where it is refused at the last moment, and its path is asked for when it has a connection', async () => {
+  it('is not sent if it is refused at the last moment, and its path is computed when it has a connection', async () => {
     const bodies: string[] = [];
     const { pool } = await start((socket, text) => {
       if (text === 'body') bodies.push(text);
@@ -291,7 +291,7 @@ describe('a request whose body is kept back', () => {
 describe('pools with a budget', () => {
   const many = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
 
-  it('have no more connections open together than it says, and answer everybody', async () => {
+  it('share its limit of connections, and answer every request', async () => {
     const budget = new ConnectionBudget(3);
     const all = await Promise.all(
       many(0, 4).map(() =>
@@ -306,7 +306,7 @@ describe('pools with a budget', () => {
     expect(budget.open).toBe(0);
   });
 
-  it('end an idle connection of one for a new one of another, and keep it where there is room', async () => {
+  it('close an idle connection of one pool for a new one of another only if the limit is reached', async () => {
     const budget = new ConnectionBudget(1);
     const [one, other] = await Promise.all(
       many(0, 2).map(() => start((socket) => socket.write(answer('ok')), { budget })),
@@ -320,7 +320,7 @@ describe('pools with a budget', () => {
     expect(one?.sockets).toHaveLength(2);
   });
 
-  it('give a place back where nobody could be connected to', async () => {
+  it('release a connection that could not be established', async () => {
     const budget = new ConnectionBudget(1);
     const { pool } = await start(() => {}, { budget });
     servers.at(-1)?.close();

@@ -53,7 +53,7 @@ describe('a request on the wire', () => {
     it(reason, () => expect(sent(request)).toEqual(Buffer.from(bytes)));
   }
 
-  it('whose body is kept back says how long that is and that it waits, and asks for its path only then', () => {
+  it('announces a body that is held back with its length and Expect, and computes its path only then', () => {
     const held = { ...get, method: 'PUT', path: () => '/now?timeout=5ms', body: Buffer.from('"ü"') };
     expect(heldBytes(held, 'a:6443')).toBe(
       'PUT /now?timeout=5ms HTTP/1.1\r\nhost: a:6443\r\naccept: application/json\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n',
