@@ -167,7 +167,7 @@ export class LeaderElection implements Fence {
     }
   }
 
-  /** Returns the wait before the next attempt; `leading` tells whether this one succeeded. */
+  /** Returns the wait before the next attempt; `leading` is true if this one succeeded. */
   async #tryToAcquire(signal: AbortSignal): Promise<number> {
     const options = { signal, timeoutMilliseconds: this.#deadline };
     const current = await this.#client.get<Lease>(leases, this.lease, options).catch((error) => {

@@ -1,6 +1,6 @@
 /**
  * Returns memory to the system while the process is idle. After a burst, V8 keeps pages that are mostly empty. Freeing
- * them requires a compaction, which pauses the process for some tenths of a second and which V8 starts by itself only
+ * them requires a compaction, which pauses the process for some tenths of a second and which V8 starts automatically only
  * if memory is short. This module starts it, but only if the process has been idle for a while and there is enough to
  * gain.
  */

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.stop();
 });
 
-/** Starts a server whose answers tell which handler answered, and the request that it read. */
+/** Starts a server whose answers name the handler that answered, and the request that it read. */
 async function serve(over: Partial<ServeOptions> = {}) {
   const serving = await serveHttps({
     certificates: {

@@ -37,33 +37,33 @@ async function triesOf(call: Partial<Call>, ...before: readonly (Lost | PutOff)[
   return tries;
 }
 
-describe('a lost request is retried once', () => {
+describe('retries of a lost request', () => {
   const rows = [
-    { reason: 'no connection came about in time', loss: new Lost(failed('ETIMEDOUT'), false, false), tries: 2 },
+    { reason: 'connecting timed out', loss: new Lost(failed('ETIMEDOUT'), false, false), tries: 2 },
     {
       reason: 'the connection was closed before it was sent',
       loss: new Lost(failed('ECONNRESET'), false, false),
       tries: 2,
     },
-    { reason: 'it may have been carried out', loss: new Lost(failed('ECONNRESET'), true, false), tries: 1 },
-    { reason: 'the answer did not come in time', loss: new Lost(failed('ETIMEDOUT'), true, false), tries: 1 },
-    { reason: 'nobody listens', loss: new Lost(failed('ECONNREFUSED'), false, false), tries: 1 },
+    { reason: 'it may have been executed', loss: new Lost(failed('ECONNRESET'), true, false), tries: 1 },
+    { reason: 'the answer timed out', loss: new Lost(failed('ETIMEDOUT'), true, false), tries: 1 },
+    { reason: 'connection refused', loss: new Lost(failed('ECONNREFUSED'), false, false), tries: 1 },
   ];
-  it.each(rows)('unless $reason: $tries', async ({ loss, tries }) => {
+  it.each(rows)('$tries attempts: $reason', async ({ loss, tries }) => {
     expect(await triesOf({}, loss)).toBe(tries);
   });
 
-  it('but not forever', async () => {
+  it('a limited number of times', async () => {
     const loss = () => new Lost(failed('ETIMEDOUT'), false, false);
     expect(await triesOf({}, loss(), loss(), loss())).toBe(2);
   });
 
-  it('even if it may have been executed and is idempotent', async () => {
+  it('if it may have been executed but is idempotent', async () => {
     expect(await triesOf({ idempotent: true }, new Lost(failed('ECONNRESET'), true, false))).toBe(2);
   });
 });
 
-describe('a throttled request is retried', () => {
+describe('retries of a throttled request', () => {
   const asked = { 'retry-after': '0' };
   const rows: readonly {
     reason: string;
@@ -73,18 +73,18 @@ describe('a throttled request is retried', () => {
     tries: number;
   }[] = [
     { reason: 'too many requests: a read', call: { method: 'GET' }, status: 429, tries: 2 },
-    { reason: 'too many requests: something new, of which nothing was done', call: {}, status: 429, tries: 2 },
-    { reason: 'the storage of a definition is being replaced: something new', call: {}, status: 503, tries: 2 },
-    { reason: 'the same: a deletion', call: { method: 'DELETE' }, status: 503, tries: 2 },
-    { reason: 'being put off may be the answer', call: { question: true }, status: 429, tries: 1 },
-    { reason: 'the server does not say when', call: { method: 'GET' }, status: 503, headers: {}, tries: 1 },
-    { reason: 'the server failed: it may have been done', call: {}, status: 500, tries: 1 },
+    { reason: 'too many requests: a create', call: {}, status: 429, tries: 2 },
+    { reason: 'the storage of a CRD is being replaced: a create', call: {}, status: 503, tries: 2 },
+    { reason: 'the storage of a CRD is being replaced: a deletion', call: { method: 'DELETE' }, status: 503, tries: 2 },
+    { reason: '429 is a regular answer', call: { question: true }, status: 429, tries: 1 },
+    { reason: 'no Retry-After', call: { method: 'GET' }, status: 503, headers: {}, tries: 1 },
+    { reason: 'the server failed: it may have been executed', call: {}, status: 500, tries: 1 },
   ];
-  it.each(rows)('unless $reason: $tries', async ({ call, status, headers = asked, tries }) => {
+  it.each(rows)('$tries attempts: $reason', async ({ call, status, headers = asked, tries }) => {
     expect(await triesOf(call, { status, headers })).toBe(tries);
   });
 
-  it('but not forever', async () => {
+  it('a limited number of times', async () => {
     const putOff = () => ({ status: 503, headers: asked });
     expect(await triesOf({}, putOff(), putOff(), putOff(), putOff())).toBe(3);
   });
