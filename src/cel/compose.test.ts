@@ -60,17 +60,17 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(result instanceof CelError ? result.code : result).toBe(value);
   });
 
-  test('what nobody reads is not computed, and the rest once', () => {
+  test('a variable that is not read is not computed, and any other is computed once', () => {
     const { counts } = answer({ a: '1', b: '2' }, 'variables.a + variables.a == 2');
     expect(counts).toEqual({ a: 1 });
   });
 
-  test('a field that is not there is found when it is compiled', () => {
+  test('an unknown field is a compile error', () => {
     const compiled = compile('variables.imagse', withComposed(base, { images: DYN }));
     expect(compiled.issues[0]?.message).toContain("did you mean 'images'");
   });
 
-  test('costs are those of each expression, and reading is a selection', () => {
+  test('each expression is charged its own cost, and reading a variable is charged as a selection', () => {
     // object.spec.list: 3, size: 1; variables.n: 2, ==: 1.
     const first = answer({ n: 'size(object.spec.list)' }, 'variables.n == 3');
     expect(first.budget.spent).toBe(7);
@@ -83,7 +83,7 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(budget.spent).toBe(10);
   });
 
-  test('a variable that takes the budget over its limit ends the evaluation, absorbed or not', () => {
+  test('a variable that exceeds the budget ends the evaluation, absorbed or not', () => {
     const { value } = answer({ n: 'object.spec.list.map(x, x).size()' }, 'variables.n == 3 || true', {
       spent: 0,
       limit: 20,
@@ -91,7 +91,7 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(value).toMatchObject({ code: 'cost_exceeded' });
   });
 
-  test('an error says where it was read, and where in the variable it happened', () => {
+  test('an error has the position of the read, and its cause the position in the variable', () => {
     const { compiled, definitions } = policy({ bad: '1 + object.none' }, 'true && variables.bad == 1');
     const inputs = compose(definitions, trust({ object }));
     const error = compiled.evaluate(inputs) as CelError;
@@ -102,7 +102,7 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(again.evaluate(inputs)).toMatchObject({ offset: 9 });
   });
 
-  test('a variable that reads itself, which only a host can make, ends in an error', () => {
+  test('a variable that reads itself, which only a host can define, is an error', () => {
     const compiled = compile('variables.a', withComposed(base, { a: DYN }), { backend }) as Compiled;
     const result = compiled.evaluate(compose(new Map([['a', compiled.evaluate]]), { object }));
     expect(result).toMatchObject({ code: 'host' });
@@ -124,7 +124,7 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(computed).toBe(1);
   });
 
-  test('an error in place of a variable is placed where the variable is read', () => {
+  test('an error in place of a variable has the position where the variable is read', () => {
     const unavailable = new CelError('host', 'params are not there');
     const evaluate = (text: string): Result =>
       (compile(text, base, { backend }) as Compiled).evaluate({ object: unavailable });
@@ -134,7 +134,7 @@ describe.each(['code', 'closures'] as const)('composed variables (%s)', (backend
     expect(unavailable.offset).toBe(-1);
   });
 
-  test('an explanation shows what a variable came to', () => {
+  test('an explanation shows the value of a variable', () => {
     const { compiled, definitions } = policy({ n: 'size(object.spec.list)' }, 'variables.n == 4');
     const inputs = compose(definitions, trust({ object }));
     const { steps, result } = explain(compiled, inputs);

@@ -18,7 +18,7 @@ describe('decodeJson', () => {
     expect(decodeJson(text)).toEqual(value);
   });
 
-  test('__proto__ is a key like any other', () => {
+  test('__proto__ is an ordinary key', () => {
     const value = decodeJson('{"__proto__": {"x": 1}, "a": 1}') as Record<string, unknown>;
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(Object.keys(value)).toEqual(['__proto__', 'a']);

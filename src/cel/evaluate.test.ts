@@ -169,7 +169,7 @@ describe.each(['code', 'closures'] as const)('%s', (backend) => {
     expect(run(source).value).toEqual(value);
   });
 
-  test('a run over its budget stops, and the budget knows', () => {
+  test('an evaluation over its budget stops, and the budget records the cost', () => {
     const source = '[1,2,3,4,5,6,7,8,9].map(a, [1,2,3,4,5,6,7,8,9].map(b, [1,2,3,4,5,6,7,8,9].map(c, a * b * c)))';
     const { value, cost } = run(source, kubernetes, { costLimit: 1000 });
     expect(value).toMatchObject({ code: 'cost_exceeded' });
@@ -208,7 +208,7 @@ describe.each(['code', 'closures'] as const)('%s', (backend) => {
     expect(result instanceof NonValue ? result.kind : result).toBe(value);
   });
 
-  test('a host object answers for its fields', () => {
+  test('a host object computes its fields', () => {
     class Lazy extends HostObject {
       override readonly type = new TypeValue('lazy');
       override field(name: string) {
@@ -255,7 +255,7 @@ describe.each(['code', 'closures'] as const)('%s', (backend) => {
 });
 
 describe('hostValue', () => {
-  test('keeps data as it is', () => {
+  test('returns data unchanged', () => {
     const data = { a: [1, { b: null }] };
     expect(hostValue(data)).toBe(data);
   });
@@ -267,7 +267,7 @@ describe('hostValue', () => {
     expect(hostValue(value)).toMatchObject({ code });
   });
 
-  test('refuses what holds itself and what nests without end', () => {
+  test('rejects cycles and unlimited nesting', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     expect(hostValue(cyclic)).toMatchObject({ code: 'host' });
@@ -276,7 +276,7 @@ describe('hostValue', () => {
     expect(hostValue(deep)).toMatchObject({ code: 'too_deep' });
   });
 
-  test('what is trusted is not looked at', () => {
+  test('trusted values are not checked', () => {
     let runs = 0;
     const value = {
       get a() {
@@ -288,7 +288,7 @@ describe('hostValue', () => {
   });
 });
 
-describe.each(['code', 'closures'] as const)("equality of Kubernetes' own types (%s)", (backend) => {
+describe.each(['code', 'closures'] as const)('equality of the opaque types of Kubernetes (%s)', (backend) => {
   test.each([
     { source: "quantity('1') == quantity('1000m')", value: true },
     { source: "dyn(quantity('1')) == 1", value: 'no_such_overload' },

@@ -10,7 +10,7 @@ const object: Value = { spec: { replicas: 3, list: [1, 5, 2] }, data: { password
 const compiled = (source: string) => compile(source, env) as Compiled;
 
 describe('explain', () => {
-  test('draws the value of each part under it', () => {
+  test('draws the value of each sub-expression below it', () => {
     expect(explain(compiled('object.spec.replicas <= 2'), { object }, { maxValue: 20 }).picture).toBe(
       [
         'object.spec.replicas <= 2',
@@ -22,7 +22,7 @@ describe('explain', () => {
     );
   });
 
-  test('a part of a loop has its last value and how often it had one', () => {
+  test('a sub-expression in a loop has its last value and a count', () => {
     const { steps, result } = explain(compiled('object.spec.list.all(x, x < 4)'), { object });
     expect(result).toBe(false);
     expect(steps.find((each) => each.text === 'x < 4')).toMatchObject({ value: false, count: 2 });
@@ -40,7 +40,7 @@ describe('explain', () => {
     ]);
   });
 
-  test('a budget holds for an explanation as well', () => {
+  test('a budget also limits an explanation', () => {
     const budget = { spent: 0, limit: 2 };
     expect(explain(compiled('object.spec.replicas == 3'), { object }, { budget }).result).toMatchObject({
       code: 'cost_exceeded',
@@ -48,18 +48,18 @@ describe('explain', () => {
     expect(budget.spent).toBe(4);
   });
 
-  test('what was not computed is not shown', () => {
+  test('sub-expressions that were not evaluated are not shown', () => {
     const { steps } = explain(compiled('true || object.spec.replicas == 3'), { object });
     expect(steps.map((each) => each.text)).toEqual(['true || object.spec.replicas == 3']);
   });
 
-  test('an error is a value with a place', () => {
+  test('an error is a value with a position', () => {
     const { result, steps } = explain(compiled('object.spec.missing == 1'), { object });
     expect(result).toMatchObject({ code: 'no_such_key', offset: 11 });
     expect(steps.find((each) => each.text === 'object.spec.missing')?.shown).toContain('no such key');
   });
 
-  test('what is redacted is neither shown nor kept', () => {
+  test('redacted values are neither shown nor returned', () => {
     const { steps, picture } = explain(
       compiled("object.data.password == 'x'"),
       { object },
@@ -73,7 +73,7 @@ describe('explain', () => {
     expect(steps.find((each) => each.text === "object.data.password == 'x'")).toMatchObject({ value: false });
   });
 
-  test('stays small whatever the data and the expression', () => {
+  test('has a limited size for any data and expression', () => {
     const huge: Value = { spec: { list: Array.from({ length: 100_000 }, () => 'x'.repeat(1000)) } };
     const source = Array.from({ length: 300 }, () => "object.spec.list[0] != 'y'").join(' && ');
     const { picture, steps, truncated } = explain(compiled(source), { object: huge });

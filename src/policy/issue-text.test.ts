@@ -17,7 +17,7 @@ function issuesOf(expression: string, more: object = {}) {
   return typeCheckPolicy(model, kubernetesSchemas()).issues;
 }
 
-describe('an issue in words', () => {
+describe('issueText', () => {
   it.each([
     {
       reason: 'an expression that is no expression',

@@ -67,7 +67,7 @@ describe('the types whose stored objects a policy matches', () => {
   });
 });
 
-describe('what the API server can leave out of a list', () => {
+describe('the selection that the API server can evaluate', () => {
   const [pods, , deployments] = served as [StoredType, StoredType, StoredType];
   const labelled = { matchLabels: { tier: 'web' } };
   test.each([
@@ -94,7 +94,7 @@ describe('what the API server can leave out of a list', () => {
   });
 });
 
-test('rules that need a request are skipped, others are judged', () => {
+test('rules that need a request are skipped, others are evaluated', () => {
   const rules = [
     { name: 'labelled', expression: 'has(object.metadata.labels)' },
     { name: 'not-by-me', expression: "request.userInfo.username != 'me'" },

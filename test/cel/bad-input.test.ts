@@ -1,6 +1,6 @@
 /**
- * Input that is wrong, by accident or on purpose: always an error that says where, or a bounded answer; never a crash
- * or a hang, and never `true` where Kubernetes does not say true.
+ * Invalid input, accidental or malicious, always yields an error with a position or a bounded result; never a crash, a
+ * hang, or `true` where Kubernetes does not return true.
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const environment = admissionEnvironment();
 const oracle = await startOracle();
 afterAll(() => oracle.stop());
 
-/** What came of an expression: `true`, or anything else that is allowed to come. */
+/** Returns the outcome of an expression: `true`, or any other allowed result. */
 function outcome(expression: string, bound: Readonly<Record<string, Value>>, backend: Backend): Result | 'refused' {
   const compiled = compile(expression, environment, { backend });
   if (compiled.evaluate === undefined) {
@@ -30,7 +30,7 @@ function outcome(expression: string, bound: Readonly<Record<string, Value>>, bac
       expect(issue.offset).toBeLessThanOrEqual(expression.length);
       expect(issue.message).not.toBe('');
     }
-    // A report of a megabyte helps nobody.
+    // Error reports must stay small.
     expect(compiled.message.length).toBeLessThan(200_000);
     return 'refused';
   }
@@ -70,7 +70,7 @@ describe('ten thousand mutations', async () => {
     const answers = await oracle.ask(truths);
     const wrong = truths.filter((_, index) => !isTrue(answers[index]));
     expect(wrong).toEqual([]);
-    // Damaged as they are, enough of them still hold for this to mean something.
+    // Despite the mutations, enough expressions must still be valid for the test to be meaningful.
     expect(truths.length).toBeGreaterThan(100);
   });
 });
@@ -87,7 +87,7 @@ const many = 100_000;
 const text = (length: number) => 'a'.repeat(length);
 const twoHundred = `[${Array.from({ length: 200 }, (_, index) => index).join(', ')}]`;
 
-/** Each must come to an end with an error or a value other than `true`. */
+/** Each must end with an error or a value other than `true`. */
 const extremes: readonly (readonly [reason: string, expression: string])[] = [
   ['brackets nested', `${'('.repeat(many)}true${')'.repeat(many)}`],
   ['brackets that are never closed', '('.repeat(many)],
@@ -157,12 +157,12 @@ describe.each(backends)('extremes (%s)', (backend) => {
   test.each(extremes)('%s', (_reason, expression) => {
     const started = Date.now();
     expect(outcome(expression, bound, backend)).not.toBe(true);
-    // Far more than any of them needs on a slow machine, far less than a hang.
+    // The limit is far above the need of a slow machine, and far below a hang.
     expect(Date.now() - started).toBeLessThan(60_000);
   });
 });
 
-/** Objects that no JSON text makes, but a careless host may hand in. */
+/** Objects that JSON cannot represent, but a careless host may pass. */
 const hosts: readonly (readonly [reason: string, make: () => unknown])[] = [
   [
     'a cycle',
@@ -228,7 +228,7 @@ describe.each(backends)('hosts (%s)', (backend) => {
     for (const expression of probes) {
       const bound = { object: make() as Value };
       const result = outcome(expression, bound, backend);
-      // Nothing but a proxy can make a property access run code.
+      // Only a proxy can run code on a property access.
       const ranCode = result instanceof CelError && result.message.includes(ran) && !reason.includes('proxy');
       expect({ expression, isTrue: result === true, ranCode }).toEqual({ expression, isTrue: false, ranCode: false });
     }

@@ -1,7 +1,7 @@
 /**
- * The conformance tests of the cel-spec for JSON values. `kubernetes-1.36` must pass each that the real environment of
- * Kubernetes passes, which is asked here and now; `extended` must pass all. A test that is left out stands in
- * left-out.ts.
+ * The conformance tests of the cel-spec for JSON values. `kubernetes-1.36` must pass every test that the real
+ * environment of Kubernetes passes, which is determined in the same run; `extended` must pass all. Excluded tests are
+ * listed in left-out.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EnvironmentName, types, type Value } from '../../src/cel/index.ts';
@@ -17,12 +17,12 @@ const files = [...new Set(overJson.map(({ file }) => file))];
 const oracle = await startOracle();
 afterAll(() => oracle.stop());
 
-test('the data is whole', () => {
+test('the conformance data is complete', () => {
   expect({ all: all.length, overJson: overJson.length }).toEqual({ all: 2508, overJson: 1795 });
 });
 
 describe('kubernetes-1.36', () => {
-  /** What the real environment says, for each test that it passes. */
+  /** The answers of the real environment, for each test that it passes. */
   const passed = new Map<ConformanceTest, OracleAnswer>();
   beforeAll(async () => {
     const answers = await oracle.ask(
@@ -41,7 +41,7 @@ describe('kubernetes-1.36', () => {
     }
   });
 
-  test('the real environment passes what it is known to pass', () => {
+  test('the real environment passes the tests that it is known to pass', () => {
     expect(passed.size).toBeGreaterThanOrEqual(1403);
     const values = [...passed.keys()].filter(({ errors, unknown }) => errors === undefined && unknown !== true);
     expect(values.length).toBeGreaterThanOrEqual(1233);
@@ -68,7 +68,7 @@ describe('extended', () => {
   });
 });
 
-test('what is left out exists, and says why', () => {
+test('every excluded test exists and has a reason', () => {
   const idle = leftOut.filter(({ test }) => !overJson.some((each) => covers(test, each)));
   expect(idle).toEqual([]);
   expect(leftOut.filter(({ reason }) => reason === '')).toEqual([]);
@@ -90,7 +90,7 @@ function failure(each: ConformanceTest, name: EnvironmentName, backend: Backend,
   return wrong === undefined ? [] : [`${idOf(each)}: ${each.expression}: ${wrong}`];
 }
 
-/** What is wrong with an answer, or undefined when it passes the test. */
+/** Returns the problem of an answer, or undefined if it passes the test. */
 function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): string | undefined {
   const { error } = said;
   if (each.errors !== undefined) {
@@ -99,7 +99,7 @@ function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): strin
     // Only type errors may be reported before evaluation; a data error must be an evaluation error.
     if (error.kind !== 'eval' && error.kind !== 'program' && !wanted.static)
       return `wanted an error when it runs, got ${error.message}`;
-    // The oracle has no codes; a function that is not there at all is not the error a test is about.
+    // The oracle has no error codes; an undefined function is not the error that a test expects.
     const isUndeclared = !('codes' in error) && error.message.includes('undeclared reference');
     if (isUndeclared && !wanted.codes.includes('undeclared_reference')) return error.message;
     if ('codes' in error && !error.codes.some((code) => wanted.codes.includes(code)))
@@ -118,11 +118,10 @@ function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): strin
   return undefined;
 }
 
-/** An error that Kubernetes finds when it runs the expression must not be found earlier or later here. */
+/** An error that Kubernetes finds at run time must also be a run-time error here. */
 function differs(said: EngineAnswer, real: OracleAnswer | undefined): string | undefined {
   if (said.error === undefined || real?.error === undefined) return undefined;
-  // What cel-go finds when it folds constants is found before the run here too, or in it: both come to a refused
-  // policy.
+  // Errors of constant folding in cel-go may be compile-time or run-time errors here: both reject the policy.
   if (real.error.kind === 'program') return undefined;
   const early = (kind: string) => kind === 'check' || kind === 'parse';
   return early(said.error.kind) === early(real.error.kind) ? undefined : `Kubernetes says at ${real.error.kind} time`;

@@ -1,4 +1,4 @@
-/** Random expressions: `extended` answers as the newest cel-go with its extensions does. */
+/** Random expressions: `extended` returns the same results as the newest cel-go with its extensions. */
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type EnvironmentName, environment, types, type Value } from '../../src/cel/index.ts';
@@ -12,7 +12,7 @@ import { canonical, toWire } from './support/wire.ts';
 const oracle = await startOracle();
 afterAll(() => oracle.stop());
 
-/** What `extended` does not have, and why. */
+/** The functions that `extended` does not have, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   'yaml.encode': 'no YAML in the language',
   'yaml.parse': 'no YAML in the language',
@@ -28,7 +28,7 @@ const variableNames = ['object', 'oldObject', 'params', 'request', 'namespaceObj
 const declarations = variableNames.map((each) => ({ name: each, type: types.DYN }));
 const extended = environment(name, {
   variables: Object.fromEntries(variableNames.map((each) => [each, types.DYN])),
-  // The cel-spec wants a key that is there twice to be an error, and so `extended` has it; cel-go takes the last.
+  // The cel-spec makes a duplicate key an error, and so does `extended`; in cel-go the last one wins.
   language: { uniqueKeys: false },
 });
 
@@ -46,14 +46,14 @@ const answers = await oracle.ask(
   })),
 );
 
-test('most cases yield a value, and every function and macro is met', () => {
+test('most cases yield a value, and every function and macro occurs', () => {
   expect(answers.filter(({ value }) => value !== undefined).length / cases.length).toBeGreaterThanOrEqual(0.6);
   const met = new Map<string, number>();
   for (const { uses } of cases) for (const use of uses) met.set(use, (met.get(use) ?? 0) + 1);
   expect(subjects.filter((subject) => (met.get(subject) ?? 0) < 10)).toEqual([]);
 });
 
-test.each(backends)('the same value, or an error where cel-go has one (%s)', (backend) => {
+test.each(backends)('returns the same value or error as cel-go (%s)', (backend) => {
   const wrong = cases.flatMap((each, index) => {
     const real = answers[index] as OracleAnswer;
     if (real.error?.kind === 'panic' || real.error?.kind === 'memory') return [];
@@ -67,19 +67,19 @@ test.each(backends)('the same value, or an error where cel-go has one (%s)', (ba
   expect(wrong).toEqual([]);
 });
 
-/** Where Kubernetes' cel-go, 0.26, and the newest differ in the language itself, `extended` stays with Kubernetes. */
+/** `extended` follows cel-go 0.26, the version of Kubernetes, where the newest cel-go changed the language itself. */
 function asInKubernetes(real: OracleAnswer, ours: EngineAnswer): boolean {
-  // NaN has no order and asking for it is an error; the newest answers false.
+  // Comparing NaN is an error; the newest cel-go returns false.
   if (ours.error?.message.includes('NaN values cannot be ordered') === true) return true;
-  // The hours and minutes of a time zone may be any; the newest has limits.
+  // The hours and minutes of a time zone are unlimited; the newest cel-go limits them.
   if (real.error?.message.includes('timezone offset') === true) return true;
-  // A conversion of a literal that must fail is found before the run, needed or not.
+  // A literal conversion that always fails is a compile error, even if it is not reached.
   if (ours.error?.codes.includes('invalid_literal') === true) return true;
-  // An optional inside an optional is flattened where a variable is read; the newest leaves it.
+  // A nested optional is flattened when a variable is read; the newest cel-go keeps it.
   return real.value !== undefined && flat(real.value) === flat(ours.value ?? {});
 }
 
-/** Go walks over maps in random order: what is made of one by a loop has the same parts in any order. */
+/** Go iterates over maps in random order: the result of a loop has the same elements in any order. */
 const inAnyOrder = (value: WireValue | undefined): string => [...canonical(value ?? {})].sort().join('');
 
 function flat(value: WireValue): string {

@@ -1,4 +1,4 @@
-/** Random expressions and objects: our engine answers as Kubernetes does, at the cost that Kubernetes counts. */
+/** Random expressions and objects: the engine returns the same results and costs as Kubernetes. */
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { kubernetesFunctions, startOracle } from '../support/cel-oracle.ts';
@@ -11,22 +11,22 @@ afterAll(() => oracle.stop());
 const { arbitrary, subjects } = generator(await kubernetesFunctions());
 const comparison = await compare(oracle, fc.sample(arbitrary, { seed: 20_260, numRuns: 5_000 }));
 
-test('most cases yield a value, and every function and macro is met', () => {
+test('most cases yield a value, and every function and macro occurs', () => {
   expect(comparison.values / comparison.cases).toBeGreaterThanOrEqual(0.6);
   expect(comparison.panics).toBeLessThan(10);
   const rare = subjects.filter((subject) => (comparison.met.get(subject) ?? 0) < 50);
   expect(rare).toEqual([]);
 });
 
-test('the same value, or an error where Kubernetes has one', () => {
+test('returns the same value or error as Kubernetes', () => {
   expect(comparison.wrong).toEqual([]);
 });
 
-test('an expression that Kubernetes refuses is refused, and no other', () => {
+test('rejects the same expressions as Kubernetes', () => {
   expect(comparison.early).toEqual([]);
 });
 
-test('the same cost, or hardly more', () => {
+test('has the same cost, or slightly more', () => {
   const { compared, near, wrong } = comparison.costs;
   expect(wrong).toEqual([]);
   expect(1 - near.length / compared).toBeGreaterThanOrEqual(0.99);

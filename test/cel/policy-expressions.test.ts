@@ -1,7 +1,7 @@
 /**
- * The table of policy expressions, put to the real API server as ValidatingAdmissionPolicies and to our engine.
- * Policies only warn, so one dry run reports every violated validation; those with an error are distinguished by the
- * server's message.
+ * Evaluates the table of policy expressions with the real API server, as ValidatingAdmissionPolicies, and with the
+ * engine. The policies only warn, so one dry run reports every violated validation; errors are identified by the
+ * message of the server.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Value } from '../../src/cel/index.ts';
@@ -12,18 +12,19 @@ import { answer, backends } from './support/engine.ts';
 import { parseJson } from './support/json.ts';
 import { type Group, groups, type Outcome, type Row } from './support/policy-expressions.ts';
 
-/** The server cuts off what a request may warn of at 4,096 characters. */
+/** The API server truncates the warnings of a request at 4,096 characters. */
 const validationsInAPolicy = 12;
 const environment = admissionEnvironment();
 const written: string[] = [];
 
-// Not earlier: an API server that has seen the last policy with parameters go does not find them for the next one.
+// Policies are deleted only at the end: once the last policy with params is gone, an API server does not find the
+// params of the next one.
 afterAll(async () => {
   const kinds = 'validatingadmissionpolicy,validatingadmissionpolicybinding';
   await sharedCluster().kubectl(['delete', kinds, ...written, '--ignore-not-found', '--wait=false']);
 });
 
-test('the table is long enough and has no row twice', () => {
+test('the table is long enough and has no duplicates', () => {
   const expressions = groups.flatMap(({ rows }) => rows.map(([expression]) => expression));
   expect(expressions.length).toBeGreaterThanOrEqual(150);
   for (const { rows } of groups) expect(new Set(rows.map(([expression]) => expression)).size).toBe(rows.length);
@@ -35,13 +36,13 @@ describe.each(groups)('$name', (group) => {
     real = await askServer(sharedCluster(), group);
   });
 
-  test('the API server says what the table says', () => {
+  test('the API server returns the expected results', () => {
     expect(group.rows.map(([expression]) => [expression, real.outcomes.get(expression)])).toEqual(
       group.rows.map(([expression, outcome]) => [expression, outcome]),
     );
   });
 
-  test.each(backends)('our engine says what the API server says (%s)', (backend) => {
+  test.each(backends)('the engine returns the same results as the API server (%s)', (backend) => {
     const authorizer = authorizerOf({
       user: real.user,
       // A member of system:masters may do everything, the service accounts of the table nothing.
@@ -62,7 +63,7 @@ describe.each(groups)('$name', (group) => {
 
 interface RealAnswers {
   readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** What the expressions saw. */
+  /** The variables that the expressions read. */
   readonly variables: Readonly<Record<string, Value>>;
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly namespace: string;
@@ -113,7 +114,7 @@ async function askServer(cluster: Cluster, group: Group): Promise<RealAnswers> {
   };
 }
 
-/** The expressions that the server does not let into a policy. */
+/** Returns the expressions that the API server rejects when the policy is created. */
 async function refused(cluster: Cluster, { rows, params }: Group): Promise<string[]> {
   const policy = policyOf('refused', rows, { parameters: params !== undefined });
   const { stderr } = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], { input: policy });
@@ -167,7 +168,7 @@ async function writePolicy(
   return name;
 }
 
-/** What a dry run warns of, once the API server has taken notice of the policy. */
+/** Returns the warnings of a dry run, once the API server has loaded the policy. */
 async function warningsOnce(cluster: Cluster, namespace: string, group: Group, policy: string) {
   const deadline = Date.now() + 60_000;
   const verb = group.oldObject === undefined ? 'create' : 'replace';
@@ -178,14 +179,14 @@ async function warningsOnce(cluster: Cluster, namespace: string, group: Group, p
     const lines = warnings.map((line) => line.slice(line.indexOf('binding')));
     if (code === 0 && lines.some((line) => /: row \d+\.$/.test(line))) return { warnings: lines, stored: stdout };
     if (Date.now() > deadline) throw new Error(`the policy ${policy} does not come into force: ${stderr}`);
-    // It looks at its policies once a second.
+    // The API server reloads policies once per second.
     await new Promise((resolve) => setTimeout(resolve, 400));
   }
 }
 
 function outcomeIn(warnings: readonly string[], index: number, expression: string): Outcome {
   if (warnings.some((line) => line.endsWith(`: row ${index}.`))) return 'false';
-  // A long message is cut; the first of the expression is enough to know it by.
+  // A long message is truncated; the start of the expression identifies it.
   const failed = `expression '${expression.replaceAll('\n', ' ').slice(0, 60)}`;
   return warnings.some((line) => line.includes(failed)) ? 'error' : 'true';
 }
@@ -214,7 +215,7 @@ async function definePlaceForAnything(cluster: Cluster): Promise<void> {
   await cluster.kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`, '--timeout=180s']);
 }
 
-/** Created, not applied: kubectl would leave an annotation for the expressions to see. */
+/** Objects are created, not applied: kubectl would add an annotation that the expressions could see. */
 async function create(cluster: Cluster, namespace: string, manifests: readonly object[]): Promise<void> {
   const { code, stderr } = await cluster.kubectl(['create', '-n', namespace, '-f', '-'], { input: [...manifests] });
   if (code !== 0) throw new Error(stderr);

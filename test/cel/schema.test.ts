@@ -1,6 +1,6 @@
 /**
- * Schemas of CRDs, random ones: what the checker says of an expression over a typed object, what it estimates, what
- * comes out and what that costs, all as Kubernetes' validation rules have it.
+ * Random CRD schemas: type errors, cost estimates, results and costs of expressions over typed objects are the same as
+ * for the validation rules of Kubernetes.
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -120,7 +120,7 @@ const ours = all.map(({ schema, expression, object }) => {
   return { made, compiled: compile(expression, environment), value: parseJson(object) };
 });
 
-/** The cases, with what Kubernetes says of each, that some look at does not find the same. */
+/** Returns the cases, with the answer of Kubernetes, in which a check finds a difference. */
 function differing(
   answers: readonly OracleAnswer[] | undefined,
   differs: (real: OracleAnswer, index: number) => readonly [kubernetes: unknown, ours: unknown] | undefined,
@@ -132,14 +132,14 @@ function differing(
   });
 }
 
-test('the cases are worth something', () => {
+test('enough generated cases are meaningful', () => {
   const checked = checks?.filter(({ error }) => error === undefined).length ?? 0;
   expect(checked / all.length).toBeGreaterThan(0.5);
   expect(values?.filter(({ value }) => value !== undefined).length).toBeGreaterThan(all.length / 3);
 });
 
-describe('as Kubernetes has it', () => {
-  test('what is refused, and the type of what is not', () => {
+describe('same as Kubernetes', () => {
+  test('type errors and result types', () => {
     const found = differing(checks, (real, index) => {
       const { compiled } = ours[index] as (typeof ours)[number];
       const kubernetes = real.error === undefined ? types.typeName(real.type as never) : 'refused';
@@ -148,13 +148,13 @@ describe('as Kubernetes has it', () => {
     expect(found).toEqual([]);
   });
 
-  test('the estimate', () => {
+  test('the cost estimate', () => {
     const found = differing(estimates, (real, index) => {
       const { compiled, made } = ours[index] as (typeof ours)[number];
       if (compiled.evaluate === undefined || real.estimate === undefined) return undefined;
       const bounds = (path: readonly string[]) => made.bounds('object')(path) ?? made.bounds('oldObject')(path);
       const { min, max } = estimate((compiled as Compiled).checked, bounds);
-      // Ours are doubles: past 2^53 they are as near as those can be.
+      // Our estimates are doubles: past 2^53 they are only as precise as a double.
       const shown = (value: number): string => value.toPrecision(13);
       const kubernetes = [real.estimate.min, real.estimate.max].map((each) => shown(Number(each)));
       return [kubernetes.join(' to '), `${shown(min)} to ${shown(max)}`];
@@ -171,7 +171,7 @@ describe('as Kubernetes has it', () => {
       const result = compiled.evaluate({ object, oldObject: null }, budget);
       const said = result instanceof CelError ? 'error' : canonical(toWire(result));
       const kubernetes = real.error === undefined ? canonical(real.value ?? {}) : 'error';
-      // A property that is null is not there, but Kubernetes counts it in the size of its object.
+      // A null property is absent, but Kubernetes counts it in the size of its object.
       const costs = all[index]?.object.includes('null') === true ? [] : [real.cost, budget.spent];
       return [`${kubernetes} at ${costs[0]}`, `${said} at ${costs[1]}`];
     });

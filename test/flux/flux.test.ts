@@ -1,4 +1,4 @@
-/** What is committed comes into the cluster through real Flux, past our admission on a real API server. */
+/** Real Flux applies commits to a real API server with the platform's admission webhooks. */
 import { afterAll, beforeAll } from 'vitest';
 import { definitionTests } from './support/definitions-tests.ts';
 import { policyTests } from './support/policies-tests.ts';

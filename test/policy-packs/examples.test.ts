@@ -1,7 +1,7 @@
 /**
- * Everything that this repository shows as an example goes through the starter policies: the concrete resources of the
- * requirements, the examples of the kinds, the quickstart and the policies themselves. What is denied, warned of or put
- * on record is written down here, so that no policy says anything by accident.
+ * Evaluates the starter policies on all examples in this repository: the concrete resources of the requirements, the
+ * examples of the kinds, the quickstart and the policies themselves. All denials, warnings and audit results are listed
+ * here, so that no policy reports anything by accident.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,13 +36,13 @@ const below = (folder: string): readonly Example[] =>
 const fixtures = below('test/api/fixtures');
 const kindExamples = kinds.map((kind) => ({ from: `example of ${kind.kind}`, object: parse(kind.example) as Json }));
 
-/** The fixtures that are in the requirements as they stand; the others have every field of a kind. */
+/** The fixtures that the requirements contain verbatim; the others have every field of a kind. */
 const concrete = fixtures.filter(({ from }) => !from.startsWith('full-'));
 
 const ENVIRONMENT = 'audit environment-labels/has-an-environment';
 const OWNER = 'warn ownership/has-an-owner';
 
-/** What the starter policies say about the concrete resources of the requirements: nothing about any other. */
+/** The results of the starter policies on the concrete resources of the requirements; all others have none. */
 const SAID: Readonly<Record<string, readonly string[]>> = {
   'base-structure.yaml: Database resource-name': [ENVIRONMENT],
   'finalizer.yaml: Cache with-finalizer': [ENVIRONMENT],
@@ -54,7 +54,7 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
   'usage.yaml: Service selecting': [ENVIRONMENT, OWNER],
 };
 
-/** The one example that is there to be denied. */
+/** The one example that is meant to be denied. */
 const DENIED = ['no-backup.yaml: Database orders: fail production-backups/require-backup'];
 
 test.each([
@@ -71,7 +71,7 @@ test.each([
   expect(wrong).toEqual(denied);
 });
 
-test('what is said about the resources of the requirements is meant', () => {
+test('the resources of the requirements have the expected results', () => {
   const said = concrete.map(
     ({ from, object }) => [nameOf(from, object), resultsOf(object, concrete).map(textOf)] as const,
   );

@@ -1,6 +1,6 @@
 /**
- * The pack of the Pod Security Standards beside Kubernetes' own admission of them: the same pods are admitted and
- * denied. Each pod is also judged as the API server would show it to a webhook, with its defaults filled in.
+ * Compares the pack of the Pod Security Standards with the PodSecurity admission of Kubernetes: both admit and deny the
+ * same pods. Each pod is also evaluated with the defaults that the API server sets before it calls a webhook.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AdmissionRequest, Json, World } from '../../src/policy/index.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
     await client.patch(namespaces, { name }, { type: 'merge', body: { metadata } });
     inLevel[level] = name;
   }
-  // An API server knows of labels, and controllers make the account of pods, a moment after the namespace is there.
+  // The API server observes labels, and controllers create the service account, shortly after the namespace exists.
   const probe = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec });
   const open = probe({ hostNetwork: true, containers: [{ name: 'web', image: 'web' }] });
   await eventually(() => create(open, 'privileged'));
@@ -50,14 +50,14 @@ afterAll(async () => {
   await client.close();
 });
 
-test('there are pods for every control', () => {
+test('the table has pods for every control', () => {
   const named = (level: 'baseline' | 'restricted') =>
     new Set(
       [...podCases, ...ephemeralCases].flatMap((each) =>
         (each[level] ?? []).map((control) => `pod-security-${level}-${control}`),
       ),
     );
-  // Since 1.35 the API server itself refuses an open /proc without users of the pod's own; before, this control had to.
+  // Since 1.35 the API server itself rejects an unmasked /proc without user namespaces; before, this control denied it.
   const baseline = baselinePack.map(({ model }) => model.name).filter((name) => !name.endsWith('-proc-mount'));
   expect([...named('baseline')].sort()).toEqual(baseline.sort());
   expect([...named('restricted')].sort()).toEqual(restrictedPack.map(({ model }) => model.name).sort());
@@ -84,7 +84,7 @@ describe('pods', () => {
   });
 });
 
-test('an open /proc without users of its own is refused by the API server before any policy is asked', async () => {
+test('the API server rejects an unmasked /proc without user namespaces before it evaluates policies', async () => {
   const spec = { containers: [{ name: 'web', image: 'web', securityContext: { procMount: 'Unmasked' } }] };
   const object = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec };
   await expect(create(object, 'privileged')).rejects.toMatchObject({ status: 422 });
@@ -92,7 +92,7 @@ test('an open /proc without users of its own is refused by the API server before
   expect(violated(baselinePack, request, world)).toEqual(['pod-security-baseline-proc-mount']);
 });
 
-describe('containers to debug with', () => {
+describe('ephemeral containers', () => {
   beforeAll(async () => {
     const object = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'running' }, spec: runningPod };
     for (const level of ['baseline', 'restricted'] as const) await create(object, level, false);
@@ -138,7 +138,7 @@ function create(object: Json, level: Level, dryRun = true): Promise<KubernetesOb
   return client.create(pods, placed as unknown as KubernetesObject, { dryRun });
 }
 
-/** Whether PodSecurity refuses; anything else that goes wrong is the table's fault. */
+/** Reports whether PodSecurity denies the request; any other error is a fault of the table. */
 async function isRefused(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();

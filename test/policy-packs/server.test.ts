@@ -1,6 +1,6 @@
 /**
- * What is known of Kubernetes offline is what a real API server says: the kinds, their schemas, and with them the same
- * answers about policies. The starter policies are taken by it as they stand.
+ * Compares the offline data on Kubernetes with a real API server: kinds, schemas, and the results of type checks. The
+ * API server accepts the starter policies unchanged.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';
@@ -27,7 +27,7 @@ let live: SchemaSource;
 
 beforeAll(async () => {
   ({ cluster } = await installKinds());
-  // An API server writes down what it serves a moment after it serves it.
+  // An API server publishes its OpenAPI documents shortly after it serves a kind.
   live = await eventually(async () => {
     const read = await publishedSchemas();
     const known = new Set(read.kinds().map(({ group, kind }) => `${group}/${kind}`));
@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
 });
 
-/** Of Kubernetes and of the platform: other tests bring kinds of their own, and take them away. */
+/** The groups of Kubernetes and of the platform; other tests create and delete their own kinds. */
 const published = /^(?:api|apis\/(?:[a-z]+|[a-z.]+\.k8s\.io|platform\.company\.com))\/v\d+$/;
 
 async function publishedSchemas(): Promise<SchemaSource> {
@@ -55,9 +55,9 @@ async function raw(path: string): Promise<Json> {
   return JSON.parse(stdout);
 }
 
-test('the kinds of Kubernetes are those that the API server has, with their plurals and scopes', async () => {
+test('the built-in kinds are those of the API server, with plurals and scopes', async () => {
   const groups = new Set(offline.kinds().map(({ group, version }) => `${group}/${version}`));
-  // Reviews and bindings are only ever created: no address names one of them.
+  // Reviews and bindings can only be created, so no path has their name.
   const namable = offline.kinds().filter(({ kind }) => !/Review$/.test(kind) && kind !== 'Binding');
   const served = live.kinds().filter(({ group, version }) => groups.has(`${group}/${version}`));
   const text = (each: (typeof served)[number]) =>
@@ -69,7 +69,7 @@ test('the kinds of Kubernetes are those that the API server has, with their plur
   expect(stable.filter(({ group, version }) => !groups.has(`${group}/${version}`))).toEqual([]);
 });
 
-describe('the schemas of Kubernetes', () => {
+describe('the schemas of built-in kinds', () => {
   test.each(
     offline.kinds().filter(({ kind }) => !/Review$/.test(kind) && kind !== 'Binding'),
   )('$group $version $kind has the fields that the API server has, with their types', (kind) => {
@@ -77,7 +77,7 @@ describe('the schemas of Kubernetes', () => {
   });
 });
 
-test('what differs would be found', () => {
+test('the comparison finds differences', () => {
   const kind = (name: string) => ({ group: '', version: 'v1', kind: name });
   const found = differences(offline.schema(kind('Pod')), live.schema(kind('Service')), '');
   expect(found).toContain('.spec.containers: not there');
@@ -87,7 +87,7 @@ test('what differs would be found', () => {
   ).toEqual(['[]: string here, integer there']);
 });
 
-/** Where two schemas say different things, to any depth; what both have seen on the way here is not looked at again. */
+/** Returns the differences of two schemas at any depth; pairs that were already compared are skipped. */
 function differences(
   ours: Schema | undefined,
   theirs: Schema | undefined,
@@ -100,9 +100,9 @@ function differences(
   const left = follow(ours, offline);
   const right = follow(theirs, live);
   if (left === undefined || right === undefined) return [`${path}: ${left === undefined ? 'not here' : 'not there'}`];
-  // What the library does not type may be anything.
+  // A field that the library does not type accepts any value.
   if (left.type === undefined) return [];
-  // A quantity may be a number too, but the API server always shows it as text.
+  // A quantity may be a number too, but the API server always declares it as a string.
   const type = right.type ?? ('oneOf' in right ? 'string' : undefined);
   if (left['x-kubernetes-int-or-string'] === true || left.type !== type)
     return left.type === type ? [] : [`${path}: ${left.type} here, ${type} there`];
@@ -122,13 +122,13 @@ function follow(schema: Schema | undefined, source: SchemaSource): Schema | unde
 }
 
 describe('the starter policies', () => {
-  test('fit the schemas of the API server as they fit those that are known offline', () => {
+  test('pass type checks against the API server as they do offline', () => {
     for (const schemas of [live, combineSchemas(crdSchemas([]), platformSchemas(), offline)]) {
       expect(policies.flatMap(({ model }) => typeCheck(model, schemas))).toEqual([]);
     }
   });
 
-  test('are taken by the API server as they stand', async () => {
+  test('are accepted by the API server unchanged', async () => {
     const { code, stderr, stdout } = await cluster.kubectl([
       'apply',
       '--dry-run=server',

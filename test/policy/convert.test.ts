@@ -1,4 +1,4 @@
-/** What `kidp convert` writes for Kubernetes is taken by the real API server. */
+/** The real API server accepts the native policies that `kidp convert` writes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.yaml'))
   .sort();
 
-/** All that has no field there and becomes an expression. */
+/** A policy with all fields that have no native equivalent and become expressions. */
 const WITH_EVERYTHING: Json = {
   apiVersion: 'platform.company.com/v1',
   kind: 'Policy',
@@ -78,11 +78,11 @@ describe('kidp convert --to native', () => {
     ...convertPolicies(objects, { to: 'native', now: Date.now() }),
   }));
 
-  test.each(converted)('refuses nothing of $file', ({ notes }) => {
+  test.each(converted)('converts $file without errors', ({ notes }) => {
     expect(notes.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
-  test('the API server takes all of it', async () => {
+  test('the API server accepts all converted policies', async () => {
     const objects = converted.flatMap((each) => each.objects);
     expect(objects.length).toBeGreaterThan(20);
     const { code, stderr } = await sharedCluster().kubectl(['create', '--dry-run=server', '-f', '-'], {

@@ -1,16 +1,16 @@
 /**
- * How the kinds of Kubernetes merge is a table in src/policy/mutation/kubernetes-types.ts. It is what the API server
- * says in its OpenAPI documents; `npx vitest run --project integration test/policy/merge-types.test.ts -u` writes it
- * again.
+ * The table in src/policy/mutation/kubernetes-types.ts defines how the kinds of Kubernetes merge. It is generated from
+ * the OpenAPI documents of the API server: `npx vitest run --project integration test/policy/merge-types.test.ts -u`
+ * updates it.
  */
 import { expect, test } from 'vitest';
 import { sharedCluster } from '../support/cluster.ts';
 import { mergeTypes, type OpenApi } from './support/merge-types.ts';
 
-/** What is not Kubernetes' own: custom resources bring their schema with them. */
+/** The group versions of Kubernetes itself; custom resources have their own schema. */
 const OWN = /^(?:api\/v1|apis\/(?:[a-z]+|[a-z.]+\.k8s\.io)\/v\d+)$/;
 
-test('the table of merge types is what the API server says', async () => {
+test('the table of merge types matches the API server', async () => {
   const cluster = sharedCluster();
   const raw = async (path: string): Promise<unknown> => {
     const { stdout, stderr, code } = await cluster.kubectl(['get', '--raw', path]);
@@ -23,8 +23,8 @@ test('the table of merge types is what the API server says', async () => {
   for (const path of served) documents.push((await raw(paths[path]?.serverRelativeURL ?? '')) as OpenApi);
   const text = [
     '/**',
-    ' * How the kinds of Kubernetes 1.36 merge, as merge-type.ts reads it. Written by test/policy/merge-types.test.ts from what the',
-    ' * API server says of itself.',
+    ' * The merge types of the built-in kinds of Kubernetes 1.36, in the format of merge-type.ts. Generated from the OpenAPI',
+    ' * documents of the API server by test/policy/merge-types.test.ts.',
     ' */',
     'export const KUBERNETES_TYPES = `',
     mergeTypes(documents),

@@ -1,7 +1,4 @@
-/**
- * Lists that are maps are merged in the same order as the API server's server-side apply merges them, whatever stands
- * in them.
- */
+/** Map lists are merged in the same order as by server-side apply of the API server, whatever their elements. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergeConfiguration } from '../../src/policy/mutation/merge.ts';
@@ -9,7 +6,7 @@ import { kubernetesMergeType, type MergeType } from '../../src/policy/mutation/m
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 
-/** A kind with containers that nobody runs. */
+/** A kind with containers that no controller runs. */
 const podTemplates: Resource = {
   group: '',
   version: 'v1',
@@ -39,7 +36,7 @@ const object = (name: string, env: readonly string[], value: string, more: objec
   },
 });
 
-test('server-side apply and our merge give the same lists', async () => {
+test('server-side apply and our merge return the same lists', async () => {
   const pairs = fc.sample(fc.tuple(names, names), { numRuns: cases, seed: 7 });
   const answers = await Promise.all(
     pairs.map(async ([before, after], index) => {

@@ -1,6 +1,6 @@
 /**
- * Policies of Kubernetes on the real API server and in our engine: the same requests, and the same comes of them. The
- * API server is one of its own, because its audit log is part of its answer.
+ * Evaluates native policies with the real API server and with the engine: the same requests yield the same results. The
+ * test has its own API server, because it compares the audit log.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -104,7 +104,7 @@ async function ourAnswer(row: Row, scenario: Scenario, index: number): Promise<O
   };
 }
 
-/** An error is warned of where the binding says so. */
+/** An error is a warning if the binding has the action Warn. */
 function isWarned({ result, denies, policy, binding, rule }: RuleResult, set: PolicySet): boolean {
   if (result !== 'error' || denies) return false;
   const model = set.policies.find(({ model: each }) => each.name === policy && each.binding === binding)?.model;
@@ -169,7 +169,7 @@ async function defaulted({ operation = 'CREATE', subresource, old }: Row, object
   return withoutSystemFields(made);
 }
 
-/** What the server would store of an object of ours, where no policy is. */
+/** Returns an object as the API server would store it without policies. */
 async function asStored(object: Json, row: Row, index: number): Promise<Json> {
   return defaulted(row, inNamespace(object, freeNamespaceOf(index)), index);
 }
@@ -188,7 +188,7 @@ function withoutSystemFields(object: Json): Json {
     namespace: _namespace,
     ...metadata
   } = object.metadata as Json;
-  // The server computes the other fields again with every write.
+  // The API server sets the other fields with every write.
   const { status: _status, ...others } = object;
   return { ...others, metadata };
 }

@@ -3,7 +3,7 @@ import { UNBOUNDED } from '../declarations.ts';
 import { add, fixed, literalCount, multiply, range, scale, subtractUnsigned } from './estimate.ts';
 import { node } from './support/overloads.ts';
 
-describe('ranges stick at the top', () => {
+describe('ranges saturate at UNBOUNDED', () => {
   it.each([
     { result: add(range(1, UNBOUNDED), fixed(5)), is: range(6, UNBOUNDED), reason: 'a sum' },
     { result: multiply(range(2, 2 ** 40), range(3, 2 ** 40)), is: range(6, UNBOUNDED), reason: 'a product' },
@@ -26,9 +26,9 @@ it.each([
   expect(literalCount(node(fixed(1), { literal }), 7)).toBe(count);
 });
 
-it('takes the other value where nothing is literal', () => expect(literalCount(undefined, 7)).toBe(7));
+it('returns the fallback for a node that is not a literal', () => expect(literalCount(undefined, 7)).toBe(7));
 
-it('wraps round below zero', () => {
+it('wraps around below zero', () => {
   expect(subtractUnsigned(5, 2)).toBe(3);
   expect(subtractUnsigned(2, 5)).toBe(UNBOUNDED - 3);
 });

@@ -39,7 +39,7 @@ describe('decimals', () => {
 
   const number$ = fc.double({ noDefaultInfinity: true, noNaN: true });
 
-  it('reads back within half a unit of the last place', () => {
+  it('rounds to within half a unit of the last place', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e15, max: 1e15, noNaN: true }), fc.nat(5), (value, digits) => {
         expect(Math.abs(Number(fixedDecimal(value, digits)) - value)).toBeLessThanOrEqual(
@@ -49,14 +49,14 @@ describe('decimals', () => {
     );
   });
 
-  it('takes the even one of two that are as near', () => {
+  it('rounds ties to even', () => {
     expect(scientificDecimal(24227305829010.754, 20)).toMatchObject({
       mantissa: '2.42273058290107539062',
       exponent: 13,
     });
   });
 
-  it('agrees with JavaScript on scientific notation, ties apart', () => {
+  it('agrees with JavaScript on scientific notation, except for ties', () => {
     fc.assert(
       fc.property(number$, (value) => {
         // Exactly between two: Go takes the even one, JavaScript the larger.

@@ -389,7 +389,7 @@ describe('exceptions', () => {
 
 describe('authorizer', () => {
   const asking = rule({ expression: "authorizer.group('').resource('pods').namespace('n').check('create').allowed()" });
-  it('lists what must be asked first, then takes the answer', async () => {
+  it('lists the open questions, then uses the answers', async () => {
     const decision = judge(asking, thing({}));
     expect(decision.questions).toMatchObject([{ kind: 'resource', resource: 'pods', verb: 'create', namespace: 'n' }]);
     const answered = await decideWithAuthorizer(setFrom(asking), requestFor(thing({})), world, async (questions) =>
@@ -400,7 +400,7 @@ describe('authorizer', () => {
     expect(denied.allowed).toBe(false);
   });
 
-  it('knows what the request is about', () => {
+  it('provides the resource of the request', () => {
     const spec = rule({ expression: "authorizer.requestResource.check('approve').allowed()" });
     expect(judge(spec, thing({}), { namespace: 'n', name: 't' }).questions).toMatchObject([
       { group: 'example.com', resource: 'things', namespace: 'n', name: 't', verb: 'approve' },
@@ -408,7 +408,7 @@ describe('authorizer', () => {
   });
 });
 
-it('publishes audit annotations, whether the rule holds or not', () => {
+it('publishes audit annotations, whether the rule passes or not', () => {
   const auditAnnotations = [
     { key: 'name', valueExpression: 'string(metadata.name)' },
     { key: 'none', valueExpression: 'null' },

@@ -11,7 +11,7 @@ const deployment: Json = {
   spec: { replicas: 7, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ image: 'x' }] } } },
 };
 
-it('shows variables, rules and the values of their parts', () => {
+it('shows variables, rules and the values of their sub-expressions', () => {
   const policy = policyFrom({
     variables: [{ name: 'n', expression: 'object.spec.replicas' }],
     rules: [{ name: 'few', expression: 'variables.n <= 5' }],
@@ -26,7 +26,7 @@ it('shows variables, rules and the values of their parts', () => {
   expect(explanation?.rules[0]?.picture).toContain('7');
 });
 
-it('says which field of the selector did not match', () => {
+it('shows which field of the selector did not match', () => {
   const set = setFrom(
     {
       selector: { resourceTypes: ['apps/v1/Deployment'], matchLabels: { app: 'api' }, namespaces: ['n'] },
@@ -46,7 +46,7 @@ it('says which field of the selector did not match', () => {
   expect(explanations[2]?.conditions).toMatchObject([{ name: 'big', shown: 'false' }]);
 });
 
-it('shows a controller as the Pod that was judged', () => {
+it('shows a workload controller as the evaluated Pod', () => {
   const policy = policyFrom({
     selector: { resourceTypes: ['core/v1/Pod'] },
     rules: [{ name: 'r', expression: "spec.containers.all(c, c.image == 'x')" }],
@@ -55,7 +55,7 @@ it('shows a controller as the Pod that was judged', () => {
   expect(explanation).toMatchObject({ matched: 'yes', template: 'spec.template', rules: [{ shown: 'true' }] });
 });
 
-it('hides what must not be shown, in pictures too', () => {
+it('hides sensitive values, also in pictures', () => {
   const secret: Json = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'hunter2' } };
   const policy = policyFrom({
     variables: [{ name: 'all', expression: 'object.data.map(k, object.data[k])' }],
@@ -66,7 +66,7 @@ it('hides what must not be shown, in pictures too', () => {
   expect(JSON.stringify(explanations)).not.toContain('hunter2');
 });
 
-it('says which part of the request is missing', () => {
+it('shows which part of the request is missing', () => {
   const policy = policyFrom({ rules: [{ name: 'r', expression: "request.userInfo.username == 'x'" }] });
   const [explanation] = explainPolicy(policy, requestFor(deployment, { unknown: ['userInfo'] }), emptyWorld(NOW));
   expect(explanation?.rules).toMatchObject([{ shown: 'needs user info', results: [{ result: 'skip' }] }]);

@@ -27,7 +27,7 @@ const exempting = (policy: string, expiresAt: string) => {
 };
 const at = (text: string) => Date.parse(text);
 
-describe('what time alone changes', () => {
+describe('changes over time', () => {
   const plain = compiled('plain');
   const later = compiled('later', '2026-03-01');
   const set = policySet({ policies: [plain, later], exceptions: [exempting('plain', '2026-02-01T00:00:00Z')] });

@@ -12,7 +12,7 @@ import { exceptionFrom, NOW, policyFrom, requestFor, setFrom } from './support/p
 const rules = [{ name: 'r', expression: 'true' }];
 
 describe('a set', () => {
-  it('says what the webhook must be asked about', () => {
+  it('lists the types that the webhook must be registered for', () => {
     const set = setFrom(
       { selector: { resourceTypes: ['Database'], operations: ['DELETE'] }, rules, failurePolicy: 'Ignore' },
       { selector: { resourceTypes: ['core/v1/Pod'] }, rules, podControllers: { kinds: ['Job'] } },
@@ -35,7 +35,7 @@ describe('a set', () => {
     ]);
   });
 
-  it('says what must be watched, once each', () => {
+  it('lists the objects to watch, without duplicates', () => {
     const context = [{ name: 'limits', apiVersion: 'v1', kind: 'ConfigMap', resourceName: 'limits', namespace: 'x' }];
     const params = { apiVersion: 'example.com/v1', kind: 'Limit', selector: { matchLabels: { a: 'b' } } };
     const set = setFrom({ rules, context }, { rules, context, params });
@@ -45,7 +45,7 @@ describe('a set', () => {
     ]);
   });
 
-  it('has a revision that follows policies and exceptions', () => {
+  it('changes its revision with policies and exceptions', () => {
     const policies = [policyFrom({ rules }, 'p')];
     const { revision } = policySet({ policies });
     expect(policySet({ policies }).revision).toBe(revision);
@@ -151,7 +151,7 @@ function byMatches(policies: readonly CompiledPolicy[], each: AdmissionRequest):
     .sort();
 }
 
-it('finds what a look at every policy finds', () => {
+it('the index finds the same policies as a linear search', () => {
   fc.assert(
     fc.property(
       fc.array(spec, { minLength: 1, maxLength: 12 }),
@@ -171,7 +171,7 @@ it('finds what a look at every policy finds', () => {
   );
 });
 
-it('sees a controller as the Pod of its template: by the labels of the template and the name of the controller', () => {
+it('matches a workload controller as a Pod: by the labels of its template and its own name', () => {
   const deployment: Json = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',

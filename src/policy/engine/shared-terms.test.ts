@@ -42,7 +42,7 @@ it.each<{ reason: string; expressions: string[]; split: (readonly string[] | und
   expect(units.map((unit) => found.get(unit)?.terms.map(({ text }) => text))).toEqual(split);
 });
 
-it('gives both rules the same term', () => {
+it('shares a term between two rules', () => {
   const units = unitsOf('spec.a.all(x, x > 1) && spec.b == 1', 'spec.a.all(x, x > 1) && spec.b == 2');
   const found = sharedTerms(units);
   expect(found.get(units[0] as never)?.terms[0]).toBe(found.get(units[1] as never)?.terms[0]);

@@ -168,7 +168,7 @@ describe('readPolicy', () => {
     if (says !== undefined) expect(issues.find((each) => each.path === path)?.message).toContain(says);
   });
 
-  it('warns of a bare kind that the platform does not have', () => {
+  it('warns about a bare kind that the platform does not have', () => {
     const { model, issues } = readPolicy(object({ selector: { resourceTypes: ['Databse'] }, rules }));
     expect(model).toBeDefined();
     expect(issues).toMatchObject([
@@ -177,7 +177,7 @@ describe('readPolicy', () => {
     expect(issues[0]?.message).toContain('Database');
   });
 
-  it('warns of a subresource that is never created or updated', () => {
+  it('warns about a subresource that is never created or updated', () => {
     const resourceTypes = ['core/v1/Pod', 'core/v1/Pod/exec'];
     expect(readPolicy(object({ selector: { resourceTypes }, rules })).issues).toMatchObject([
       { severity: 'warning', code: 'never_asked', path: 'spec.selector.resourceTypes[1]' },
@@ -185,7 +185,7 @@ describe('readPolicy', () => {
     expect(readPolicy(object({ selector: { resourceTypes, operations: ['CONNECT'] }, rules })).issues).toEqual([]);
   });
 
-  it('takes what is null for what is left out', () => {
+  it('treats null as absent', () => {
     const { model, issues } = readPolicy(
       object({ selector: { ...selector, matchLabels: null }, rules, exclude: null, params: null }),
     );
@@ -193,7 +193,7 @@ describe('readPolicy', () => {
     expect(model?.match.objectSelector).toBeUndefined();
   });
 
-  it('has a revision per state', () => {
+  it('changes its revision with every change', () => {
     const one = readPolicy(object({ selector, rules })).model?.revision;
     expect(readPolicy(object({ selector, rules })).model?.revision).toBe(one);
     expect(readPolicy(object({ selector, rules: [{ name: 'r', expression: 'false' }] })).model?.revision).not.toBe(one);
@@ -232,7 +232,7 @@ describe('readPolicy', () => {
     expect(readPolicy(object({ rules, ...spec })).model?.podControllers?.kinds).toEqual(kinds);
   });
 
-  it('answers whatever it is given, and never throws', () => {
+  it('accepts any input and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (spec, selectorValue, ruleValue) => {
         for (const each of [spec, { selector: selectorValue, rules: ruleValue }, { selector, rules: [ruleValue] }]) {
@@ -259,7 +259,7 @@ describe('readException', () => {
     });
   });
 
-  it('wants to know what is exempt', () => {
+  it('requires the exempt policies', () => {
     const spec = { policies: [{ name: 'p' }], reason: 'r', requester: 'q' };
     const { issues } = readException({
       ...object(spec),

@@ -374,7 +374,7 @@ describe('a match', () => {
   });
 });
 
-it('fits names to patterns as a regular expression would', () => {
+it('matches names like the equivalent regular expression', () => {
   const letter = fc.constantFrom('a', 'b', '*', '?', '-');
   fc.assert(
     fc.property(

@@ -17,7 +17,7 @@ const json = (): fc.Arbitrary<unknown> =>
   })).value;
 
 describe('jsonPatchBetween', () => {
-  it('gives what it was made for, whatever the two are', () => {
+  it('yields a patch that turns any document into any other', () => {
     fc.assert(
       fc.property(json(), json(), (one, other) => {
         // The roots are objects, as everywhere in Kubernetes.
@@ -28,7 +28,7 @@ describe('jsonPatchBetween', () => {
     );
   });
 
-  it('is empty for the same', () => {
+  it('is empty for equal documents', () => {
     fc.assert(fc.property(json(), (one) => jsonPatchBetween(one, structuredClone(one)).length === 0));
   });
 
@@ -86,14 +86,14 @@ describe('jsonPatchBetween', () => {
     expect(jsonPatchBetween(before, after)).toEqual(patch);
   });
 
-  it('holds for lists too long to be compared all with all', () => {
+  it('works for lists that are too long for a full comparison', () => {
     const before = { list: Array.from({ length: 1200 }, (_, index) => index) };
     const after = { list: before.list.map((each) => each * 2 + 1).slice(3) };
     expect(applyJsonPatch(before, jsonPatchBetween(before, after))).toEqual({ document: after });
   });
 });
 
-it('writeJsonPatch keeps numbers that JavaScript would not', () => {
+it('writeJsonPatch keeps numbers that JavaScript would round', () => {
   const after = decodeJson('{"big": 9007199254740993, "one": 1.5}');
   expect(writeJsonPatch(jsonPatchBetween({}, after))).toBe(
     '[{"op":"add","path":"/big","value":9007199254740993},{"op":"add","path":"/one","value":1.5}]',

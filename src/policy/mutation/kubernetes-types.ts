@@ -1,6 +1,6 @@
 /**
- * How the kinds of Kubernetes 1.36 merge, as merge-type.ts reads it. Written by test/policy/merge-types.test.ts from
- * what the API server says of itself.
+ * The merge types of the built-in kinds of Kubernetes 1.36, in the format of merge-type.ts. Generated from the OpenAPI
+ * documents of the API server by test/policy/merge-types.test.ts.
  */
 export const KUBERNETES_TYPES = `
 @/v1/Binding core.v1.Binding

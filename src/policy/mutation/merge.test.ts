@@ -7,7 +7,7 @@ const POD = kubernetesMergeType({ group: '', version: 'v1', kind: 'Pod' }) as Me
 const pod = (fields: object): Record<string, unknown> => ({ apiVersion: 'v1', kind: 'Pod', ...fields });
 const spec = (fields: object): Record<string, unknown> => pod({ spec: fields });
 
-describe('mergeConfiguration of a kind of Kubernetes', () => {
+describe('mergeConfiguration of a built-in kind', () => {
   it.each([
     {
       object: pod({ metadata: { name: 'x' } }),
@@ -166,11 +166,11 @@ describe('mergeConfiguration of a custom resource', () => {
     expect(mergeConfiguration(thing(object), { spec: partial }, type)).toEqual({ object: thing(is) });
   });
 
-  it('refuses a list that is not marked, which is atomic', () => {
+  it('rejects changes of an unmarked list, which is atomic', () => {
     expect(mergeConfiguration(thing({}), { spec: { plain: ['x'] } }, type).error).toContain('.spec.plain');
   });
 
-  it('knows the metadata of every object', () => {
+  it('merges the metadata of any object', () => {
     const partial = { metadata: { labels: { a: 'b' }, finalizers: ['f'] } };
     expect(mergeConfiguration(thing({}), partial, type)).toMatchObject({
       object: { metadata: { name: 'x', labels: { a: 'b' }, finalizers: ['f'] } },
@@ -179,13 +179,13 @@ describe('mergeConfiguration of a custom resource', () => {
   });
 });
 
-it('merges objects and replaces lists where nobody knows the type', () => {
+it('merges objects and replaces lists of an unknown type', () => {
   expect(mergeConfiguration({ a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] }, DEDUCED)).toMatchObject({
     object: { a: { b: 1, c: 2 }, l: [2] },
   });
 });
 
-it('changes nothing the second time, whatever is merged', () => {
+it('is idempotent for any configuration', () => {
   const names = fc.shuffledSubarray(['a', 'b', 'c', 'd']);
   const containers = fc
     .tuple(names, names, fc.constantFrom('1', '2'))

@@ -48,7 +48,7 @@ const run = (policies: readonly CompiledPolicy[], asked = request(), known = wor
 
 const LABEL = 'Object{metadata: Object.metadata{labels: {"team": "a"}}}';
 
-describe('what must not be shown', () => {
+describe('sensitive values', () => {
   const secret: Json = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { password: 'hunter2' } };
   const asked = request(secret, {
     kind: { group: '', version: 'v1', kind: 'Secret' },
@@ -76,14 +76,14 @@ describe('what must not be shown', () => {
 });
 
 describe('mutate', () => {
-  it('merges a configuration, and gives the smallest patch', () => {
+  it('merges a configuration, and returns the smallest patch', () => {
     const { object, changed, policies, results } = run([policy('label', [apply(LABEL)])]);
     expect({ changed, policies, results }).toEqual({ changed: true, policies: ['label'], results: [] });
     expect(jsonPatchBetween(pod, object)).toEqual([{ op: 'add', path: '/metadata/labels/team', value: 'a' }]);
     expect(applyJsonPatch(pod, jsonPatchBetween(pod, object))).toEqual({ document: object });
   });
 
-  it('changes nothing the second time', () => {
+  it('is idempotent', () => {
     const policies = [
       policy('label', [apply(LABEL)]),
       policy('env', [
@@ -99,7 +99,7 @@ describe('mutate', () => {
     expect(again.policies).toEqual([]);
   });
 
-  it('lets each see what those before it did, by name and in order', () => {
+  it('applies mutations in order of name, each on the result of the previous one', () => {
     const { object } = run([
       policy('b', [apply('Object{metadata: Object.metadata{labels: {"b": object.metadata.labels.a2}}}')]),
       policy('a', [
@@ -110,7 +110,7 @@ describe('mutate', () => {
     expect((object.metadata as Json).labels).toEqual({ app: 'web', a1: 'x', a2: 'x', b: 'x' });
   });
 
-  it('leaves the object as it is where a test of a patch fails', () => {
+  it('does not change the object if a test operation fails', () => {
     const expression =
       '[JSONPatch{op: "add", path: "/metadata/labels/x", value: "1"}, JSONPatch{op: "test", path: "/spec/replicas", value: 1}]';
     expect(run([policy('p', [patch(expression)])])).toMatchObject({ changed: false, results: [] });
@@ -144,14 +144,14 @@ describe('mutate', () => {
     expect(ignores.changed).toBe(true);
   });
 
-  it('asks match conditions about the object as it has become', () => {
+  it('evaluates match conditions on the mutated object', () => {
     const matchConditions = [{ name: 'c', expression: '!has(object.metadata.labels.team)' }];
     const other = apply('Object{metadata: Object.metadata{labels: {"late": "x"}}}');
     const { object } = run([policy('a', [apply(LABEL)]), policy('b', [other], { matchConditions })]);
     expect((object.metadata as Json).labels).toEqual({ app: 'web', team: 'a' });
   });
 
-  it('runs once for each object of params', () => {
+  it('runs once for each params object', () => {
     const params = { apiVersion: 'v1', kind: 'ConfigMap', selector: { matchLabels: { a: 'b' } } };
     const maps = ['x', 'y'].map((name) => ({ metadata: { name } }));
     const one = policy('p', [apply('Object{metadata: Object.metadata{labels: {params.metadata.name: "1"}}}')], {
@@ -188,7 +188,7 @@ describe('mutate', () => {
     ]);
   });
 
-  it('leaves alone who is exempt', () => {
+  it('skips exempt objects', () => {
     const { exception: model } = readException({
       apiVersion: 'platform.company.com/v1',
       kind: 'PolicyException',
@@ -204,7 +204,7 @@ describe('mutate', () => {
     });
   });
 
-  it('does not touch the templates of controllers: the Pods are changed when they come', () => {
+  it('does not mutate templates of workload controllers, because their Pods are mutated on creation', () => {
     const deployment: Json = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -286,7 +286,7 @@ describe('mutate', () => {
     ]);
   });
 
-  it('counts what should be known and is not as a failure, and what a file cannot know as a skip', () => {
+  it('treats an unsynced cache as a failure, and missing request information as a skip', () => {
     const params = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x' };
     const one = policy('p', [apply(LABEL)], { params });
     expect(run([one]).results).toMatchObject([{ result: 'error', denies: true }]);

@@ -25,7 +25,7 @@ const one = (...objects: Json[]) => {
 };
 
 describe('readNative', () => {
-  it('gives a model for each binding, with what Kubernetes takes for granted', () => {
+  it('returns a model for each binding, with the defaults of Kubernetes', () => {
     const { models, issues } = readNative([
       policy({ validations }),
       binding(),
@@ -50,7 +50,7 @@ describe('readNative', () => {
     expect(one(policy({ validations }, 'ValidatingAdmissionPolicy', version), binding()).name).toBe('p');
   });
 
-  it('takes every combination of a rule for a type of its own', () => {
+  it('expands a rule to one type per combination', () => {
     const resourceRules = [
       {
         apiGroups: ['', 'apps'],
@@ -79,7 +79,7 @@ describe('readNative', () => {
     );
   });
 
-  it('keeps selectors that select, and drops those that select everything', () => {
+  it('keeps selectors, and drops those that select everything', () => {
     const matchConstraints = {
       resourceRules: RULES,
       objectSelector: {},
@@ -108,7 +108,7 @@ describe('readNative', () => {
     });
   });
 
-  it('carries audit annotations in a rule that always holds', () => {
+  it('carries audit annotations in a rule that always passes', () => {
     const auditAnnotations = [{ key: 'k', valueExpression: "'v'" }];
     expect(one(policy({ auditAnnotations }), binding()).rules).toMatchObject([
       {
@@ -184,7 +184,7 @@ describe('readNative', () => {
     expect(issues.map((issue) => issue.path)).toEqual([path]);
   });
 
-  it('passes over everything else', () => {
+  it('ignores all other objects', () => {
     expect(readNative([{ apiVersion: 'v1', kind: 'ConfigMap' }, {}, { apiVersion: 1 }])).toEqual({
       models: [],
       issues: [],

@@ -13,7 +13,7 @@ function missing(text: string, values: readonly unknown[], decides = true): read
   return coverage.coverage().missing.map(({ line, column, text: part, never }) => `${line}:${column} ${part} ${never}`);
 }
 
-describe('parts that were not reached', () => {
+describe('parts without coverage', () => {
   test.each([
     { reason: 'both ways', text: 'x > 1', values: [1, 2], expected: [] },
     { reason: 'only one way', text: 'x > 1', values: [2], expected: ['1:1 x > 1 false'] },
@@ -70,7 +70,7 @@ describe('parts that were not reached', () => {
   });
 });
 
-test('what gives no yes or no has to be computed', () => {
+test('a part that is not boolean must be evaluated', () => {
   expect(missing("'a' + x", [], false)).toEqual(["1:1 'a' + x computed"]);
   expect(missing("'a' + x", ['b'], false)).toEqual([]);
   expect(missing("x.a ? 'a' : 'b'", [{ a: true }], false)).toEqual(['1:1 x.a false']);
@@ -80,7 +80,7 @@ test('an error is neither true nor false', () => {
   expect(missing('x.a', [{}])).toEqual(['1:1 x.a true', '1:1 x.a false']);
 });
 
-test('100 percent means all', () => {
+test('100 percent means complete coverage', () => {
   expect(percent({ covered: 199, total: 200 })).toBe(99);
   expect(percent({ covered: 0, total: 0 })).toBe(100);
 });

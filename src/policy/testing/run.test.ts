@@ -39,7 +39,7 @@ function tried(written: object, spec: object = {}): TestResult {
 const without = { object: database({}) };
 const withBackup = { object: database({ backup: { enabled: true } }) };
 
-describe('what is expected', () => {
+describe('expectations', () => {
   test.each([
     { reason: 'a denial', test: { ...without, expect: { allowed: false } } },
     { reason: 'a part of its message', test: { ...without, expect: { allowed: false, message: 'backup.enabled' } } },
@@ -143,7 +143,7 @@ describe('what is expected', () => {
   });
 });
 
-describe('what came instead', () => {
+describe('differences', () => {
   test.each([
     {
       reason: 'it was denied',
@@ -228,12 +228,12 @@ test('an object that the policy does not match is admitted, with a note', () => 
   });
 });
 
-test('a policy that does not compile has no results but issues', () => {
+test('a policy that does not compile has issues and no results', () => {
   const report = runPolicyTests(model({ rules: [{ name: 'r', expression: 'spec.(' }], tests: [] }));
   expect(report.issues).toMatchObject([{ severity: 'error', path: 'spec.rules[0].expression' }]);
 });
 
-test('rules that no test sees both ways are named', () => {
+test('rules that no test sees both pass and fail are listed', () => {
   const { rules } = runPolicyTests(
     model({
       rules: [BACKUP, { name: 'never', expression: 'true' }],
@@ -246,7 +246,7 @@ test('rules that no test sees both ways are named', () => {
   ]);
 });
 
-test('without coverage the results are the same, and nothing is counted', () => {
+test('without coverage the results are the same, and nothing is measured', () => {
   const tests = [{ name: 't', ...without, expect: { allowed: false } }];
   const { results, coverage } = runPolicyTests(model({ tests }), { coverage: false });
   expect(results).toMatchObject([{ passed: true }]);
@@ -259,7 +259,7 @@ test('a test that does not run before the deadline fails', () => {
   expect(results).toMatchObject([{ passed: false, failures: [expect.stringContaining('deadline passed')] }]);
 });
 
-describe('what authorizer answers', () => {
+describe('the authorizer of a test', () => {
   const rule = (expression: string) => ({ rules: [{ name: 'asks', expression, message: 'Not allowed.' }] });
   const secrets = "authorizer.group('').resource('secrets').namespace('shop').check('list')";
   const may = rule(`${secrets}.allowed()`);

@@ -72,7 +72,7 @@ function issuesOf({ type, expression }: Way) {
 
 const choices = fc.array(fc.nat(), { minLength: 1, maxLength: 8 });
 
-test('every way through a schema is let through', () => {
+test('every path through a schema is accepted', () => {
   fc.assert(
     fc.property(fc.nat(), choices, (kind, steps) => {
       const way = wayThrough(kind, steps);
@@ -82,7 +82,7 @@ test('every way through a schema is let through', () => {
   );
 });
 
-test('a wrong name on the way is an error at its place', () => {
+test('a wrong name in a path is an error at its position', () => {
   fc.assert(
     fc.property(fc.nat(), choices, fc.nat(7), (kind, steps, mangle) => {
       const way = wayThrough(kind, steps, mangle);

@@ -51,7 +51,7 @@ function check(resourceTypes: readonly string[], expression: string, more: Spec 
 
 const ALL = ['example.com/v1/Widget', 'example.com/v1/Gadget'];
 
-describe('fits', () => {
+describe('valid policies', () => {
   test.each([
     { types: ['Database'], expression: 'spec.backup.enabled == true', reason: 'the policy of the requirement' },
     { types: ['Database'], expression: 'object.metadata.labels["x"] == "y"', reason: 'metadata is of Kubernetes' },
@@ -108,7 +108,7 @@ describe('fits', () => {
   });
 });
 
-describe('fits nothing that is matched', () => {
+describe('policies that fit no matched type', () => {
   test.each([
     { types: ['Database'], expression: 'spec.backups.enabled', line: 1, column: 5, says: "did you mean 'backup'?" },
     {
@@ -184,14 +184,14 @@ describe('fits nothing that is matched', () => {
   });
 });
 
-test('what does not fit some types is a warning that names them', () => {
+test('a mismatch with some types is a warning that names them', () => {
   expect(check(ALL, 'spec.size > 3')).toMatchObject([{ severity: 'warning', resourceType: 'example.com/v1/Gadget' }]);
   const [issue] = check(['core/v1/Pod', 'core/v1/ConfigMap', 'core/v1/Secret'], 'spec.restartPolicy == "Never"');
   expect(issue).toMatchObject({ severity: 'warning', code: 'no_such_field' });
   expect(issue?.message).toContain('(core/v1/ConfigMap, core/v1/Secret)');
 });
 
-describe('a kind that is not there', () => {
+describe('an unknown kind', () => {
   test.each([
     { types: ['example.com/v1/Wigdet'], says: 'did you mean example.com/v1/Widget?' },
     { types: ['apps/v1beta1/Deployment'], says: 'did you mean apps/v1/Deployment?' },
@@ -205,7 +205,7 @@ describe('a kind that is not there', () => {
     expect(issues[0]?.message).toContain(says);
   });
 
-  test('is only a warning beside one that is there', () => {
+  test('is only a warning if another kind exists', () => {
     const codes = check(['Database', 'Databse'], 'spec.engin == ""').map(({ severity, code }) => `${severity} ${code}`);
     expect(codes).toEqual(['warning unknown_kind', 'error no_such_field']);
   });
@@ -252,21 +252,21 @@ describe('variables, params and context', () => {
     expect(issues[0]?.message).toContain(says);
   });
 
-  test('what is wrong with a variable is said once, where it is defined', () => {
+  test('an issue of a variable is reported once, at its definition', () => {
     const more = { variables: [{ name: 'v', expression: 'object.spec.contaners' }] };
     expect(check(['core/v1/Pod'], 'variables.v.size() > 0 && variables.v[0].x == 1', more)).toMatchObject([
       { severity: 'error', path: 'spec.variables[0].expression' },
     ]);
   });
 
-  test('a kind of params that is not there is a warning', () => {
+  test('an unknown kind of params is a warning', () => {
     const params = { apiVersion: 'example.com/v9', kind: 'Limits', name: 'x' };
     expect(check(['core/v1/Pod'], 'params.spec.max > 1', { params })).toMatchObject([
       { severity: 'warning', code: 'unknown_kind', path: 'spec.params.kind' },
     ]);
   });
 
-  test('messages and annotations are text', () => {
+  test('messages and annotations must be strings', () => {
     const rules = [
       {
         name: 'r',
@@ -282,7 +282,7 @@ describe('variables, params and context', () => {
   });
 });
 
-describe('other kinds that create Pods', () => {
+describe('additional workload controllers', () => {
   const additional = (resourceType: string, path: string) =>
     check(['core/v1/Pod'], 'spec.containers.size() > 0', { podControllers: { additional: [{ resourceType, path }] } });
 
@@ -351,7 +351,7 @@ describe('cost', () => {
     return typeCheckPolicy(model as NonNullable<typeof model>, schemas).cost;
   };
 
-  test('grows with what is looped over', () => {
+  test('grows with the size of the loop range', () => {
     const one = costOf('spec.containers.all(c, c.image != "")');
     const two = costOf('spec.containers.all(c, spec.containers.all(d, c.image != d.image || c.name == d.name))');
     expect(one).toBeGreaterThan(0);
@@ -359,14 +359,14 @@ describe('cost', () => {
     expect(two).toBeLessThan(100_000);
   });
 
-  test('loops in loops in loops are warned of', () => {
+  test('triple nested loops cause a warning', () => {
     const nested =
       'spec.containers.all(a, spec.containers.all(b, spec.containers.all(c, a.env.all(e, e.name != c.name))))';
     expect(check(['core/v1/Pod'], nested)).toMatchObject([{ severity: 'warning', code: 'expensive' }]);
   });
 });
 
-test('what an API server publishes is a source too', () => {
+test('the OpenAPI documents of an API server are a schema source', () => {
   const live = openApiSchemas([
     {
       paths: {

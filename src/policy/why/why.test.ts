@@ -21,7 +21,7 @@ function whyOf(expression: string, object: Json, more: object = {}, world = empt
   return { why: result?.why, field: result?.field };
 }
 
-describe('why a rule does not hold', () => {
+describe('why a rule is violated', () => {
   it.each<{ reason: string; expression: string; object: Json; why: string; field?: string; more?: object }>([
     {
       reason: 'the element of all that failed',
@@ -262,7 +262,7 @@ describe('why a rule does not hold', () => {
     expect(whyOf(expression, object, more)).toEqual({ why, field });
   });
 
-  it('speaks of the controller that was sent, not of the Pod that was judged', () => {
+  it('names the fields of the workload controller, not of the evaluated Pod', () => {
     const deployment: Json = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -277,7 +277,7 @@ describe('why a rule does not hold', () => {
     expect(whyOf("metadata.name != 'd'", deployment, more).field).toBe('metadata.name');
   });
 
-  it('is bounded, however long the values are', () => {
+  it('is limited in length for any values', () => {
     const { why } = whyOf(
       "spec.a == 'x' || spec.b == 'x' || spec.c == 'x'",
       pod({ a: 'y'.repeat(9999), b: 'y'.repeat(9999), c: 'z' }),
@@ -286,7 +286,7 @@ describe('why a rule does not hold', () => {
   });
 });
 
-describe('what must not be shown', () => {
+describe('sensitive values', () => {
   const secret: Json = {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -72,7 +72,7 @@ const provider: TypeProvider = (name): ObjectType | undefined => {
   };
 };
 
-/** What every expression of a policy can refer to. */
+/** Returns the environment of policy expressions. */
 export function admissionEnvironment(): Environment {
   return environment('kubernetes-1.36', {
     types: [provider],

@@ -1,4 +1,4 @@
-/** The oracle's table of authorisation decisions, as values for our engine. */
+/** Converts the oracle's table of authorization decisions to values of the engine. */
 import {
   type AuthorizationAnswer,
   type AuthorizationAttributes,
@@ -8,7 +8,7 @@ import {
 } from '../../../src/cel/index.ts';
 import type { OracleAuthorizer, OracleRule } from '../../support/cel-oracle.ts';
 
-/** The variables `authorizer` and `authorizer.requestResource`. */
+/** Returns the variables `authorizer` and `authorizer.requestResource`. */
 export function authorizerOf(table: OracleAuthorizer): Readonly<Record<string, Value>> {
   const authorizer = new Authorizer({ decide: (attributes) => decide(table, attributes) });
   const { group = '', resource = '', subresource = '', namespace = '', name = '' } = table.resource ?? {};

@@ -1,7 +1,7 @@
 /**
- * Decisions read from a tape of numbers. Generators that decide by a tape can be as free as a program, and fast-check
- * still shrinks what they make: a shorter tape with smaller numbers is a simpler case. Past its end the tape is all
- * zeros, and every generator takes its simplest branch on zero.
+ * Reads decisions from a tape of numbers. Generators that decide by a tape can have any structure, and fast-check still
+ * shrinks their results: a shorter tape with smaller numbers is a simpler case. Past its end the tape is all zeros, and
+ * every generator takes its simplest branch on zero.
  */
 export class Choices {
   readonly #tape: readonly number[];
@@ -11,12 +11,12 @@ export class Choices {
     this.#tape = tape;
   }
 
-  /** 0 … limit-1. */
+  /** Returns a number from 0 to limit-1. */
   below(limit: number): number {
     return (this.#tape[this.#position++] ?? 0) % limit;
   }
 
-  /** True about `percent` times of a hundred, and never on an empty tape. */
+  /** Returns true with a probability of about `percent`, and never on an empty tape. */
   chance(percent: number): boolean {
     return this.below(100) >= 100 - percent;
   }
@@ -25,7 +25,7 @@ export class Choices {
     return from[this.below(from.length)] as T;
   }
 
-  /** `least` to `most` things. */
+  /** Makes `least` to `most` elements. */
   several<T>(least: number, most: number, make: (index: number) => T): T[] {
     return Array.from({ length: least + this.below(most - least + 1) }, (_, index) => make(index));
   }

@@ -1,4 +1,6 @@
-/** The same expressions and objects put to the real environment of Kubernetes and to our engine, and what differs. */
+/**
+ * Evaluates the same expressions and objects with the real environment of Kubernetes and with the engine, and compares.
+ */
 import type { Value } from '../../../src/cel/index.ts';
 import type { Oracle, OracleAnswer, OracleAuthorizer, WireValue } from '../../support/cel-oracle.ts';
 import { admissionEnvironment } from './admission.ts';
@@ -18,21 +20,21 @@ export interface Difference {
 
 export interface Comparison {
   readonly cases: number;
-  /** Cases for which Kubernetes has a value. */
+  /** The number of cases for which Kubernetes has a value. */
   readonly values: number;
-  /** Cases that the oracle itself could not bear. */
+  /** The number of cases in which the oracle panicked. */
   readonly panics: number;
-  /** Where the value differs, or only one side has an error. */
+  /** Cases with different values, or with an error on one side only. */
   readonly wrong: readonly Difference[];
-  /** Where both have an error, one before the run and one in it. */
+  /** Cases with a compile-time error on one side and a run-time error on the other. */
   readonly early: readonly Difference[];
   readonly costs: {
     readonly compared: number;
-    /** Not equal, but not lower and within max(2, 10 %). */
+    /** Costs that differ, but are not lower and are within max(2, 10 %). */
     readonly near: readonly Difference[];
     readonly wrong: readonly Difference[];
   };
-  /** How often a function or macro was met in what could be evaluated. */
+  /** How often each function or macro occurred in evaluated expressions. */
   readonly met: ReadonlyMap<string, number>;
 }
 
@@ -49,7 +51,7 @@ const authorizer: OracleAuthorizer = {
 const environment = admissionEnvironment();
 const authorizerVariables = authorizerOf(authorizer);
 
-/** Go walks over maps in random order: so often is an expression evaluated to see what else can come of it. */
+/** The number of evaluations per expression: Go iterates over maps in random order, so results may vary. */
 const repeats = 8;
 const manyRepeats = 400;
 
@@ -97,7 +99,7 @@ async function judge(
 ): Promise<void> {
   let possible = [first, ...(first.others ?? [])];
   let verdict = bestOf(possible, ours, each);
-  // A rare order of a map may be ours: ask more often before calling it a difference.
+  // Our result may match a rare map order, so the oracle is asked more often before it counts as a difference.
   if (verdict !== 'same' && isRun(first) && possible.length > 1) {
     const [again] = await oracle.ask([requestOf(each, manyRepeats)]);
     possible = [again as OracleAnswer, ...(again?.others ?? [])];
@@ -133,18 +135,18 @@ function verdictOn(real: OracleAnswer, ours: EngineAnswer, { uses }: Case): Verd
     const same = uses.includes('_+_') && withoutBytes(real.value) === withoutBytes(ours.value ?? {});
     if (!same) return 'wrong';
   }
-  // What cel-go finds when it folds constants may be found before the run or in it.
+  // Errors of constant folding in cel-go may be compile-time or run-time errors.
   if (real.error?.kind === 'program') return 'same';
   if (isRun(real) !== (ours.error?.kind !== 'check')) return 'early';
-  // Where Go itself panicked in the middle, or the budget ran out, the cost is that of an unfinished run.
+  // If Go panicked or the budget was exceeded, the cost is that of an incomplete run.
   if (isOver || real.error?.message.startsWith('internal error:')) return 'same';
   if (real.cost === undefined || ours.cost === undefined || real.cost === ours.cost) return 'same';
   return ours.cost > real.cost && ours.cost - real.cost <= Math.max(2, real.cost / 10) ? 'near' : 'cost';
 }
 
 /**
- * cel-go appends the right side of a sum of bytes in place where the left has room, so that in a loop a later sum may
- * write over an earlier one: what the bytes are is then an accident, how many they are is not.
+ * cel-go appends the right operand of a sum of bytes in place if the left one has spare capacity, so a later sum in a
+ * loop may overwrite an earlier one: the content of the bytes is then arbitrary, but not their number.
  */
 const withoutBytes = (value: WireValue): string =>
   canonical(value).replace(
@@ -152,7 +154,7 @@ const withoutBytes = (value: WireValue): string =>
     (_, key: string, text: string) => key + Buffer.from(text, 'base64').length,
   );
 
-/** Whether it came to an evaluation. */
+/** Reports whether the expression was evaluated. */
 const isRun = ({ error }: OracleAnswer) => error === undefined || error.kind === 'eval';
 
 function textOf(said: OracleAnswer | EngineAnswer): string {

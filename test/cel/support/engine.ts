@@ -1,4 +1,4 @@
-/** Our engine with the oracle's questions and answers, so that one test can put the same to both. */
+/** Runs the engine with the questions and answers of the oracle, so that one test can compare both. */
 import {
   CelError,
   compile,
@@ -25,7 +25,7 @@ export interface EngineAnswer {
   readonly type?: Type;
   readonly cost?: number;
   readonly error?: {
-    /** `check` for whatever is found before it runs, syntax among it. */
+    /** `check` for all compile-time errors, including syntax errors. */
     readonly kind: 'check' | 'eval';
     readonly codes: readonly (ErrorCode | IssueCode)[];
     readonly message: string;
@@ -57,7 +57,7 @@ export function answer(question: EngineQuestion): EngineAnswer {
   return { type, cost, error: { kind: 'eval', codes: [result.code], message: result.message } };
 }
 
-/** An environment with the declarations of a conformance test. */
+/** Returns an environment with the declarations of a conformance test. */
 export function declared(
   name: EnvironmentName,
   declarations: readonly WireDeclaration[],

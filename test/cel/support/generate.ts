@@ -1,6 +1,6 @@
 /**
- * Random expressions, typed well enough that most of them yield a value, over the functions and macros that Kubernetes'
- * environment really has: the table of them comes from the oracle, so that one we forgot would be missed here.
+ * Generates random expressions that are well-typed enough for most to yield a value, over the functions and macros of
+ * the Kubernetes environment. The oracle supplies their table, so a missing function is detected.
  */
 import fc from 'fast-check';
 import { type Type, types } from '../../../src/cel/index.ts';
@@ -31,7 +31,7 @@ const {
 export interface Case {
   readonly expression: string;
   readonly variables: Variables;
-  /** The functions and macros in it, once for each use. */
+  /** The functions and macros in it, once per use. */
   readonly uses: readonly string[];
 }
 
@@ -42,7 +42,7 @@ interface Overload {
   readonly result: Type;
 }
 
-/** What the parser makes of syntax and macros, and names that cannot be written. */
+/** Names from syntax and macros, which cannot be written. */
 const unwritable = /^(@|cel\.@|__|_in_$|in$)/;
 
 export function generator(
@@ -50,7 +50,7 @@ export function generator(
   macros: readonly Macro[] = kubernetesMacros,
 ): {
   arbitrary: fc.Arbitrary<Case>;
-  /** The names of all that must be met. */
+  /** The names of all functions and macros that must occur. */
   subjects: readonly string[];
 } {
   const functions = new Map<string, readonly Overload[]>();
@@ -74,21 +74,21 @@ const keys = [STRING, INT, BOOL, UINT];
 interface Variable {
   readonly name: string;
   readonly type: Type;
-  /** Where its values come from: what the checker knows of them follows from that. */
+  /** The source of its values, which determines the static type. */
   readonly source: string;
 }
 
-/** Whether the checker takes (a part of) the expression for dyn. */
+/** Reports whether the checker infers dyn for (a part of) the expression. */
 const isDynamic = (expression: string) => /\b(object|oldObject|params)\b|\bdyn\(|flatten|getQuery/.test(expression);
 
-/** One run of the generator: what it has used, and which variables of loops are in scope. */
+/** One run of the generator: the functions used, and the loop variables in scope. */
 export class Generation {
   readonly choices: Choices;
   readonly #functions: ReadonlyMap<string, readonly Overload[]>;
   readonly #macros: readonly Macro[];
   readonly #uses: string[] = [];
   #scope: readonly Variable[] = [];
-  /** In a list or map literal, where Kubernetes wants all elements to be of one static type. */
+  /** Whether it is inside a list or map literal, where Kubernetes requires one static type for all elements. */
   #homogeneous = false;
 
   constructor(choices: Choices, functions: ReadonlyMap<string, readonly Overload[]>, macros: readonly Macro[]) {
@@ -97,7 +97,7 @@ export class Generation {
     this.#macros = macros;
   }
 
-  /** One to six subjects side by side, so that each is met often whatever the others do. */
+  /** Combines one to six subjects, so that each occurs often. */
   case(subjects: readonly string[]): Case {
     const about = this.choices.several(1, 6, () => this.about(this.choices.pick(subjects)));
     const expression =
@@ -105,7 +105,7 @@ export class Generation {
     return { expression, variables: variables(this.choices), uses: this.#uses };
   }
 
-  /** An expression with the function or macro `subject` at its root. */
+  /** Returns an expression with the function or macro `subject` at its root. */
   about(subject: string): string {
     const overloads = this.#functions.get(subject);
     if (overloads !== undefined) return this.call(this.choices.pick(overloads), new Map(), 2);
@@ -113,7 +113,7 @@ export class Generation {
     return this.expand(macro, macro.result?.(this) ?? this.anyType(), 2);
   }
 
-  /** An expression whose value is of type `wanted`, at most `depth` calls deep. */
+  /** Returns an expression of type `wanted`, at most `depth` calls deep. */
   make(wanted: Type, depth: number): string {
     if (wanted.kind === 'dyn') return this.make(this.anyType(), depth);
     const { choices } = this;
@@ -151,7 +151,7 @@ export class Generation {
     return macro.write(this, wanted, depth - 1);
   }
 
-  /** `make` with loop variables in scope. */
+  /** Like `make`, with loop variables in scope. */
   within(variables: readonly Variable[], wanted: Type, depth: number): string {
     const outer = this.#scope;
     this.#scope = [...outer, ...variables];
@@ -160,12 +160,14 @@ export class Generation {
     return body;
   }
 
-  /** A name for a loop variable; now and then one that hides another. */
+  /** Returns a name for a loop variable; occasionally one that shadows another. */
   variable(): string {
     return this.choices.pick(['x', 'y', 'z', `v${this.#scope.length}`, 'object_', 'i']);
   }
 
-  /** Without calls: a literal, a loop variable, a field of an object, or a list or map of such. */
+  /**
+   * Returns an expression without calls: a literal, a loop variable, a field of an object, or a list or map of those.
+   */
   simple(wanted: Type, depth: number): string {
     const { choices } = this;
     const visible = this.#scope.filter(
@@ -206,7 +208,7 @@ export class Generation {
     return this.choices.pick(scalars);
   }
 
-  /** A literal. All its elements are of one static type, or all are wrapped in dyn(). */
+  /** Returns a literal list or map. All its elements have one static type, or all are wrapped in dyn(). */
   #aggregate(wanted: Type, depth: number): string {
     const { choices } = this;
     if (wanted.kind === 'opaque') {
@@ -232,7 +234,7 @@ export class Generation {
     return wanted.kind === 'list' ? `[${parts.join(', ')}]` : `{${parts.join(', ')}}`;
   }
 
-  /** A repeated key is an error: most of the time they differ. */
+  /** A duplicate key is an error, so keys usually differ. */
   #distinctKey(of: Type, index: number): string {
     switch (of.kind) {
       case 'string':
@@ -244,7 +246,7 @@ export class Generation {
     }
   }
 
-  /** The clauses of a format and its arguments must fit each other: no table of types says that. */
+  /** The clauses of a format must match its arguments, which no table of types expresses. */
   #format(depth: number): string {
     const clauses = this.choices.several(0, 3, () => this.#clause(depth));
     const text = clauses.map(([clause]) => `a${clause}`).join(' ');
@@ -271,7 +273,7 @@ export class Generation {
     return [clause, `dyn(${this.make(choices.pick<Type>(types), depth - 1)})`];
   }
 
-  /** The overloads that can make `wanted`, with what that says of their type parameters. */
+  /** Returns the overloads that can return `wanted`, with the bindings of their type parameters. */
   #overloadsFor(wanted: Type): (readonly [Overload, Map<string, Type>])[] {
     const fitting: (readonly [Overload, Map<string, Type>])[] = [];
     for (const overloads of this.#functions.values()) {
@@ -283,7 +285,7 @@ export class Generation {
     return fitting;
   }
 
-  /** `pattern` with its parameters replaced; one that is still free is chosen now. */
+  /** Returns `pattern` with its parameters replaced; an unbound parameter is chosen now. */
   #bind(pattern: Type, bound: Map<string, Type>, name: string): Type {
     if (pattern.kind === 'parameter') {
       const known = bound.get(pattern.name);
@@ -295,7 +297,7 @@ export class Generation {
     }
     if (pattern.parameters.length === 0) return pattern;
     const parameters = pattern.parameters.map((each, index) => {
-      // What stands before the comma in map(K, V) must be a type of key.
+      // K of map(K, V) must be a key type.
       if (pattern.kind === 'map' && index === 0 && each.kind === 'parameter' && !bound.has(each.name))
         bound.set(each.name, this.key());
       return this.#bind(each, bound, name);
@@ -304,7 +306,7 @@ export class Generation {
   }
 }
 
-/** Whether `pattern` can be `wanted`; fills in the type parameters. */
+/** Reports whether `pattern` can be `wanted`; binds the type parameters. */
 function matches(pattern: Type, wanted: Type, bound: Map<string, Type>): boolean {
   if (pattern.kind === 'parameter') {
     const known = bound.get(pattern.name);

@@ -1,6 +1,6 @@
 /**
- * JSON text as Kubernetes reads it: a whole number is an int while int64 holds it, everything else a double. This is
- * the plain way to do it; src/cel has a faster one, which is tested against this.
+ * Decodes JSON text like Kubernetes: a whole number is an int if it fits int64, any other number a double. This is the
+ * simple implementation; the faster one in src/cel is tested against it.
  */
 import { double, INT_MAX, INT_MIN, type Value } from '../../../src/cel/index.ts';
 

@@ -1,9 +1,9 @@
-/** Tests of the cel-spec over JSON that are not asked of an environment, and why. */
+/** Tests of the cel-spec over JSON that are excluded for an environment, with the reason. */
 import type { EnvironmentName } from '../../../src/cel/index.ts';
 
 export interface LeftOut {
   readonly environment: EnvironmentName;
-  /** `file/section/name`, or a prefix of it that ends in `/`. */
+  /** The test as `file/section/name`, or a prefix of it that ends in `/`. */
   readonly test: string;
   readonly reason: string;
 }

@@ -1,4 +1,4 @@
-/** Literals and other expressions without parts, a function a type. */
+/** Generates literals and other atomic expressions, with one function per type. */
 import type { Type } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 import { type SampleName, samples } from './samples.ts';
@@ -21,7 +21,7 @@ const types = [
   'bytes',
 ];
 
-/** The simplest expression of a type whose values have no literal. */
+/** The simplest expressions of types without literals. */
 const opaques: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.Quantity': ["quantity('1Gi')", "quantity('500m')", "quantity('2')", "quantity('3k')", "quantity('-1.5')"],
   'net.IP': ["ip('127.0.0.1')", "ip('2001:db8::1')", "ip('10.0.0.1')"],
@@ -39,7 +39,7 @@ const opaques: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** A leaf of the type, or undefined for types that are made of others (lists, maps, optionals). */
+/** Returns an atomic expression of the type, or undefined for composite types (lists, maps, optionals). */
 export function leaf(choices: Choices, of: Type): string | undefined {
   switch (of.kind) {
     case 'null':

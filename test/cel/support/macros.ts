@@ -9,7 +9,7 @@ export interface Macro {
   readonly name: string;
   makes(wanted: Type): boolean;
   write(generation: Generation, wanted: Type, depth: number): string;
-  /** A type that it makes, where any will not do. */
+  /** Returns the type of the result, if not every type is possible. */
   result?(generation: Generation): Type;
 }
 
@@ -21,7 +21,7 @@ const aList = (generation: Generation) => list(generation.scalar());
 const aMap = (generation: Generation) => map(generation.key(), generation.scalar());
 const anOptional = (generation: Generation) => optional(generation.scalar());
 
-/** A list or map to walk over, and the type of what is walked over. */
+/** Returns a list or map to loop over, and the types of its elements and keys. */
 function range(generation: Generation, depth: number): { source: string; of: Type; key: Type; value: Type } {
   if (generation.choices.chance(25)) {
     const of = map(generation.key(), generation.scalar());
@@ -61,7 +61,7 @@ function test2(name: string): Macro {
   };
 }
 
-/** `map(x, e)`, `map(x, p, e)`, `transformList(k, v, e)`, …: a filter is there or not. */
+/** Returns `map(x, e)`, `map(x, p, e)`, `transformList(k, v, e)` and others, with or without a filter. */
 function transform(name: string, twoVariables: boolean, filtered: boolean): Macro {
   const isTransformList = name === 'map' || name === 'transformList';
   return {
@@ -107,7 +107,7 @@ function transformMapEntry(filtered: boolean): Macro {
     ...transform('transformMapEntry', true, filtered),
     write(generation, wanted, depth) {
       const [key, value] = [parameterOf(wanted, 0), parameterOf(wanted, 1)];
-      // Two entries with one key are an error, so the keys are taken from where they differ.
+      // Duplicate keys are an error, so the keys are taken from distinct values.
       const source = generation.make(map(key, value), depth);
       const scope = [
         { name: 'k', type: key, source },
@@ -132,7 +132,7 @@ const optionalMacro = (name: string): Macro => ({
   },
 });
 
-/** Places under dyn: a missing field of `request` would be an error of the checker. */
+/** Fields of type dyn: a missing field of `request` would be a type error. */
 const fields = paths.filter(([path]) => !path.endsWith(']') && !/^(request|namespace)/.test(path));
 
 const shared: readonly Macro[] = [
@@ -212,7 +212,7 @@ const shared: readonly Macro[] = [
   },
 ];
 
-/** What policies of Kubernetes have, those that mutate among them. */
+/** The macros of native policies, including those of mutations. */
 export const kubernetesMacros: readonly Macro[] = [
   ...shared,
   {
@@ -238,7 +238,7 @@ export const kubernetesMacros: readonly Macro[] = [
   },
 ];
 
-/** What the newest cel-go has. */
+/** The macros of the newest cel-go. */
 export const latestMacros: readonly Macro[] = [
   ...shared,
   {

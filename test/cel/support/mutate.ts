@@ -1,4 +1,4 @@
-/** Expressions and JSON texts, damaged: what an author mistypes and what somebody tries on purpose. */
+/** Mutates expressions and JSON texts, like typing errors and attacks. */
 import type { Choices } from './choices.ts';
 
 const fragments = [
@@ -66,7 +66,7 @@ const fragments = [
   '*/ throw 1 /*',
 ];
 
-/** `expression` with one to four damages. */
+/** Returns `expression` with one to four mutations. */
 export function mutateExpression(choices: Choices, expression: string, others: readonly string[]): string {
   let text = expression;
   for (let count = 1 + choices.below(4); count > 0; count--) {
@@ -134,7 +134,7 @@ const values = [
   `[${Array.from({ length: 500 }, (_, index) => index).join(',')}]`,
 ];
 
-/** JSON text with one to three of its values replaced. */
+/** Returns JSON text with one to three values replaced. */
 export function mutateJson(choices: Choices, text: string): string {
   let changed = text;
   for (let count = 1 + choices.below(3); count > 0; count--) {

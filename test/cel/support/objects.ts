@@ -1,11 +1,11 @@
-/** Random objects in the shape of Kubernetes', as JSON text, and the paths on which values of a type can be found. */
+/** Generates random objects in the shape of Kubernetes objects, as JSON text, with the paths of values of each type. */
 import { type Type, types } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 import { samples } from './samples.ts';
 
 const { BOOL, DOUBLE, DYN, INT, list, map, NULL, STRING } = types;
 
-/** Where the variables of a policy have a value of a type, when the field is there. */
+/** The paths at which the variables of a policy have a value of a type, if the field is present. */
 export const paths: readonly (readonly [path: string, type: Type])[] = [
   ['object.metadata.name', STRING],
   ['object.metadata.labels', map(STRING, STRING)],
@@ -38,7 +38,7 @@ export const paths: readonly (readonly [path: string, type: Type])[] = [
   ['namespaceObject.metadata.labels', map(STRING, STRING)],
 ];
 
-/** The variables of a policy but the authorizer, each as JSON text. */
+/** The variables of a policy except the authorizer, each as JSON text. */
 export interface Variables {
   readonly object: string;
   readonly oldObject: string;
@@ -101,7 +101,7 @@ export function variables(choices: Choices): Variables {
   };
 }
 
-/** An object of some of `fields`: most of them, or `percent` of them. */
+/** Generates an object with most of `fields`, or `percent` of them. */
 function object(choices: Choices, fields: Readonly<Record<string, string>>, percent = 97): string {
   const kept = Object.entries(fields).filter(() => !choices.chance(100 - percent));
   return `{${kept.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;

@@ -1,18 +1,18 @@
 /**
- * Expressions as policies have them, each with what it must come to. A group shares one request; the real API server is
- * asked about every row (policy-expressions.test.ts), so an expectation here is not only our opinion.
+ * Typical policy expressions with their expected results. A group shares one request; the real API server evaluates
+ * every row (policy-expressions.test.ts), so the expectations are verified.
  */
 
-/** `invalid`: the policy is refused when it is written. */
+/** `invalid` means that the policy is rejected when it is created. */
 export type Outcome = 'true' | 'false' | 'error' | 'invalid';
 export type Row = readonly [expression: string, outcome: Outcome, reason: string];
 
 export interface Group {
   readonly name: string;
   readonly object: KubernetesObject;
-  /** The stored object that `object` replaces; without it the request is a CREATE. */
+  /** The stored object that `object` replaces; if absent, the request is a CREATE. */
   readonly oldObject?: KubernetesObject;
-  /** Data of a ConfigMap. */
+  /** The data of a ConfigMap. */
   readonly params?: Readonly<Record<string, string>>;
   readonly rows: readonly Row[];
 }

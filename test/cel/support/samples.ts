@@ -1,4 +1,4 @@
-/** Texts that functions understand, and near misses: what random letters would never hit. */
+/** Valid and nearly valid texts for functions, which random characters would never produce. */
 
 const labels = ['a', 'app', 'web-1', 'kube-system', 'A', '-a', 'a_b', 'x'.repeat(63), 'x'.repeat(64), ''];
 const names = [

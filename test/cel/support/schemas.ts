@@ -1,17 +1,17 @@
-/** Random structural schemas, objects that fit them, and expressions over their fields. */
+/** Generates random structural schemas, valid objects, and expressions over their fields. */
 import type { Schema } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 
 export interface SchemaCase {
   readonly schema: Schema;
-  /** As JSON text. */
+  /** The object as JSON text. */
   readonly object: string;
   readonly expression: string;
 }
 
 const names = ['name', 'size', 'a', 'b-c', 'in', 'x__y', 'kind', 'é', 'data', 'items', 'spec'];
 
-/** A schema of an object whose fields go at most `depth` deep. */
+/** Generates a schema of an object with limited depth. */
 export function schemaCase(choices: Choices): SchemaCase {
   const schema: Schema = { type: 'object', required: ['spec'], properties: { spec: objectSchema(choices, 3) } };
   const places = fieldsOf(schema, 'object', 0);
@@ -91,13 +91,13 @@ const escapes: Readonly<Record<string, string>> = { 'b-c': 'b__dash__c', in: '__
 
 function fieldsOf(schema: Schema, path: string, depth: number): readonly Place[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, each]) =>
-    // A name that CEL cannot write is a field that no expression sees.
+    // A property whose name cannot be written in CEL is not visible to expressions.
     depth > 3 || name === 'é' ? [] : fieldsOf(each, `${path}.${escapes[name] ?? name}`, depth + 1),
   );
   return [{ path, schema }, ...below];
 }
 
-/** Something bool about a place, right most of the time. */
+/** Generates a bool expression about a field, which is usually true. */
 function predicate(choices: Choices, { path, schema }: Place, depth: number): string {
   if (choices.chance(5)) return `${path}.missing == 1`;
   const fields = Object.keys(schema.properties ?? {}).filter((name) => name !== 'é');
@@ -182,7 +182,7 @@ function mapPredicate(choices: Choices, path: string, schema: Schema, depth: num
   ]);
 }
 
-/** An object that fits, as JSON text. */
+/** Generates a valid object as JSON text. */
 function instance(choices: Choices, schema: Schema): string {
   if (schema.nullable === true && choices.chance(30)) return 'null';
   if (schema['x-kubernetes-int-or-string'] === true) return choices.pick(['1', '"a"', '"50%"']);

@@ -1,4 +1,4 @@
-/** Values of the engine in the oracle's encoding (test/oracle/README.md), and back, so that the two can be compared. */
+/** Converts values of the engine to the oracle's encoding (test/oracle/README.md) and back, for comparison. */
 
 import {
   type CelMap,
@@ -52,7 +52,7 @@ function objectToWire(value: Exclude<Result, null | boolean | bigint | number | 
   return { map: [...mapEntries(value as CelMap)].map(([key, element]) => [toWire(key), toWire(element)]) };
 }
 
-/** A JSONPatch always has its four fields; an Object is written as plain data. */
+/** A JSONPatch always has its four fields; an Object is encoded as plain data. */
 function structToWire(value: StructValue): WireValue {
   if (value.typeName === 'JSONPatch') {
     const { op = '', path = '', from = '', value: patched } = value.fields;
@@ -67,7 +67,7 @@ function structToWire(value: StructValue): WireValue {
   return { struct: { type: value.typeName, native: toWire(plain(value)) } };
 }
 
-/** Objects inside Objects, lists and maps as maps: what a mutation makes of them. */
+/** Converts nested Objects, lists and maps to maps, like a mutation does. */
 function plain(value: Value): Value {
   if (value instanceof StructValue) return plain(value.fields);
   if (Array.isArray(value)) return value.map(plain);
@@ -76,7 +76,7 @@ function plain(value: Value): Value {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each as Value)]));
 }
 
-/** Equal for equal values: map entries in one order, numbers in one form. */
+/** Returns the same text for equal values: map entries are sorted, numbers normalized. */
 export function canonical(wire: WireValue): string {
   return JSON.stringify(sorted(wire));
 }
@@ -92,8 +92,7 @@ function sorted(wire: WireValue): unknown {
   if (typeof wire.double === 'string') return { double: doubleText(Number(wire.double)) };
   if (isOpaque(wire.opaque)) {
     const { type, text } = wire.opaque;
-    // Formats and the steps of an authorisation check have no text of their own; a quantity can be written in many
-    // ways.
+    // Formats and the steps of an authorization check have no text form; a quantity has many.
     if (/NamedFormat|authorization/.test(type)) return { type };
     return { type, text: type === 'kubernetes.Quantity' ? amountOf(text) : text };
   }
@@ -123,7 +122,7 @@ const suffixes: Readonly<Record<string, readonly [factor: bigint, powerOfTen: nu
   Ei: [2n ** 60n, 0],
 };
 
-/** What a quantity comes to, in billionths: Kubernetes keeps no more. */
+/** Returns a quantity in billionths, the precision of Kubernetes. */
 function amountOf(quantity: string): string {
   const [, sign = '', whole = '', fraction = '', suffix = '', exponent = '0'] =
     /^([-+]?)(\d*)\.?(\d*)(?:([numkMGTPE]i?)|[eE]([-+]?\d+))?$/.exec(quantity) ?? [];

@@ -1,4 +1,4 @@
-/** How a call is written: operators in their places, everything else by name. */
+/** Writes calls: operators in infix form, everything else by name. */
 
 const binary: Readonly<Record<string, string>> = {
   '_+_': '+',
@@ -40,7 +40,7 @@ export function write(name: string, member: boolean, parts: readonly string[]): 
   }
 }
 
-/** In brackets where a member could not follow directly: after a sign or a number. */
+/** Adds parentheses if a member cannot follow directly, such as after a sign or a number. */
 function closed(part: string): string {
   return /^[-\d.]/.test(part) ? `(${part})` : part;
 }

@@ -1,4 +1,4 @@
-/** Definitions that are committed come into the cluster through real Flux, past the gate on a real API server. */
+/** Real Flux applies committed CRDs to a real API server with the CRD gate. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Client, UnknownObject } from '../../../src/runtime/index.ts';
@@ -41,10 +41,10 @@ export function definitionTests(running: () => FluxStage): void {
       await client.get(resourceOf(before), { namespace: 'default', name: 'large' }),
       await client.get(configMaps, { namespace: 'default', name: 'mood' }),
     ];
-    /** Every write to one of them would show here. */
+    /** Every write to one of them would change these versions. */
     const versions = async () => (await landed()).map(({ metadata }) => metadata.resourceVersion);
 
-    // Each test goes on from the commit that the one before has made.
+    // Each test continues from the commit of the previous one.
     test('a definition, an object of it and what goes with them land', async () => {
       const first = await commit(before, large, mood('good'));
       await flux.sync('definitions', repository);

@@ -1,6 +1,5 @@
 /**
- * What teams and policy authors commit comes into the cluster through real Flux, past our admission on a real API
- * server.
+ * Real Flux applies commits of teams and policy authors to a real API server with the platform's admission webhooks.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -54,7 +53,7 @@ const usersObject = (spec: object = {}, labels: object = {}) =>
     { owner: { kind: 'Application', name: 'shop', namespace }, backup: { enabled: true }, ...spec },
     { namespace, labels: { environment: 'production', ...labels } },
   );
-/** Asks for fewer copies than a Policy gives it. */
+/** Requests fewer replicas than a Policy sets. */
 const webObject = (image: string) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -95,7 +94,7 @@ const trustedImages = (expression = "spec.containers.all(c, c.image.startsWith('
     selector: { resourceTypes: ['core/v1/Pod'] },
     rules: [{ name: 'registry', expression, message: 'Use an image of registry.example.com.' }],
   });
-/** Changes what Git says, what it leaves to defaults, elements of a list, labels, and the platform's own kinds. */
+/** Changes fields that Git sets, defaulted fields, list elements, labels, and the platform's own kinds. */
 const houseDefaults = [
   policyObject('house-workloads', {
     selector: { resourceTypes: ['apps/v1/Deployment'], namespaces: [namespace] },
@@ -132,7 +131,7 @@ const houseDefaults = [
 
 const yaml = (...objects: object[]) => objects.map((each) => stringify(each)).join('---\n');
 
-/** Each test goes on from the commit that the one before has made. */
+/** Each test continues from the commit of the previous one. */
 export function policyTests(running: () => FluxStage): void {
   describe('a repository of policies and the resources that they select', () => {
     let live: PolicyPlane;
@@ -153,7 +152,7 @@ export function policyTests(running: () => FluxStage): void {
       await users(),
       await web(),
     ];
-    /** Every write to one of them would show here. */
+    /** Every write to one of them would change these versions. */
     const versions = async () =>
       Object.fromEntries(
         (await landed()).map(({ kind, metadata: { resourceVersion, generation } }) => [
@@ -161,7 +160,7 @@ export function policyTests(running: () => FluxStage): void {
           { resourceVersion, generation },
         ]),
       );
-    /** In the order in which Flux has written them. */
+    /** Returns the objects in the order in which Flux created them. */
     async function firstCreated(name: string): Promise<string[]> {
       const { items } = await client.list<UnknownObject & { message?: string }>(coreEvents, {
         namespace: flux.namespace,
@@ -172,7 +171,7 @@ export function policyTests(running: () => FluxStage): void {
         .filter((line) => line.endsWith(' created'));
       return lines.map((line) => line.split('/')[0] as string);
     }
-    /** Neither does Flux find a difference, nor does anybody write. */
+    /** Checks that Flux detects no drift and that no client writes. */
     const unchangedOver = async (reconciles: number) => {
       const before = await versions();
       const earlier = flux.applied('apps').length;
@@ -237,12 +236,12 @@ export function policyTests(running: () => FluxStage): void {
     });
 
     test('settles: what admission adds is no drift to Flux', async () => {
-      // The Team came after what it owns; the next reconcile finds it.
+      // The Team was created after the objects that it owns; the next reconcile finds it.
       await flux.reconciled('apps');
       const fates = flux.applied('apps').map((each) => each[`Database/${namespace}/users`]);
       expect(fates.filter((each) => each !== 'unchanged')).toEqual(['created', 'configured']);
       expect((await users()).metadata.labels).toMatchObject({ [TEAM_LABEL]: namespace });
-      // Nothing is dispatched on this stage: what the platform does before it dispatches is done here.
+      // Nothing is dispatched in this setup, so the test runs the steps before dispatch itself.
       const resource = database.resource;
       await eventually(async () => addFinalizer(client, resource, await users(), CLEANUP_FINALIZER), patient);
       await unchangedOver(3);

@@ -1,6 +1,6 @@
 /**
- * Flux itself, before anything of ours is in its way: what is committed lands, what is denied does not, what is no
- * longer there goes.
+ * Tests Flux itself, without the platform: committed objects are applied, denied objects are not, and removed objects
+ * are pruned.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../../src/runtime/index.ts';
@@ -20,7 +20,7 @@ const admission = (kind: string, plural: string): Resource => ({
 });
 const metadata = { name: 'no-bad-settings' };
 
-/** Denies a ConfigMap that is marked as bad, with a reason of its own. */
+/** Denies a ConfigMap that is marked as bad, with its own reason. */
 const policy = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingAdmissionPolicy',
@@ -47,7 +47,7 @@ const settings = (mood: string, name = 'settings') => ({
   metadata: { name, namespace: 'default' },
   data: { mood },
 });
-/** JSON is YAML. */
+/** JSON is valid YAML. */
 const text = (object: object) => JSON.stringify(object);
 
 export function settingTests(running: () => FluxStage): void {
@@ -81,7 +81,7 @@ export function settingTests(running: () => FluxStage): void {
     });
 
     test('shows why a commit is denied, and leaves what was there', async () => {
-      // A policy holds a moment after it was written.
+      // A policy is enforced shortly after it was written.
       await expect
         .poll(() => client.create(configMaps, settings('bad', 'probe'), { dryRun: true }).then(() => '', String))
         .toContain('the mood must not be bad');

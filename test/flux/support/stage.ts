@@ -1,6 +1,6 @@
 /**
- * The platform on a control plane of its own, with real Flux beside it: one for all that comes through Git, for it
- * takes longer to start than any of it.
+ * The platform on its own control plane with real Flux. All Flux tests share it, because it takes longer to start than
+ * they take to run.
  */
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { definitions } from '../../admission/support/platform.ts';
@@ -38,7 +38,7 @@ export async function startFluxStage(): Promise<FluxStage> {
   }
 }
 
-/** Whether the API server calls our webhooks: an object that the gate always denies is denied. */
+/** Reports whether the API server calls the webhooks: an object that the gate always denies is denied. */
 async function isAsked({ client }: PolicyPlane): Promise<boolean> {
   const probe = () => client.create(definitions, widgets('probes', deep(400)), { dryRun: true });
   return (await refusalOf(probe)).includes('crd compatibility');

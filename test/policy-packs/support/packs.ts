@@ -1,4 +1,4 @@
-/** The policies below policies/, as every test here uses them. */
+/** Loads the policies below policies/ for the tests. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -34,7 +34,7 @@ function compiled(object: Json): CompiledPolicy {
   return policy;
 }
 
-/** Which policies an object violates, whatever they do about it. */
+/** Returns the policies that an object violates, whatever their enforcement. */
 export function violated(
   policies: readonly CompiledPolicy[],
   request: AdmissionRequest,

@@ -1,4 +1,4 @@
-/** Pods for every control of the Pod Security Standards, both sides of each, and which controls each violates. */
+/** Pods that pass and violate every control of the Pod Security Standards, with the controls that each violates. */
 import type { Json } from '../../../src/policy/index.ts';
 
 export interface PodCase {
@@ -15,7 +15,7 @@ const HARD = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } 
 const CONTAINER = { name: 'web', image: 'web', securityContext: HARD };
 const POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
 
-/** A pod that keeps every rule, but for what is given. */
+/** Returns a pod that complies with every rule, except for the given fields. */
 const pod = (spec: Json = {}): Json => ({ securityContext: POD, containers: [CONTAINER], ...spec });
 const withPod = (securityContext: Json, more: Json = {}): Json =>
   pod({ securityContext: { ...POD, ...securityContext }, ...more });
@@ -352,7 +352,7 @@ export interface EphemeralCase {
   readonly restricted?: readonly string[];
 }
 
-/** Containers that are put into a running pod to debug it. */
+/** Ephemeral containers that are added to a running pod for debugging. */
 export const ephemeralCases: readonly EphemeralCase[] = [
   { reason: 'keeps everything', securityContext: HARD },
   { reason: 'says nothing', securityContext: {}, restricted: ['capabilities', 'privilege-escalation'] },
@@ -370,5 +370,5 @@ export const ephemeralCases: readonly EphemeralCase[] = [
   },
 ];
 
-/** What debugging containers are put into. */
+/** The pod that ephemeral containers are added to. */
 export const runningPod: Json = pod();

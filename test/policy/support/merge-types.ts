@@ -1,4 +1,4 @@
-/** The OpenAPI documents of an API server as the table that src/policy/mutation merges by. */
+/** Converts the OpenAPI documents of an API server to the merge table of src/policy/mutation. */
 
 interface OpenApiSchema {
   readonly type?: string;
@@ -20,7 +20,7 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, OpenApiSchema>> };
 }
 
-/** Types that are not what their schema says: text, or anything at all. */
+/** Types that differ from their schema: strings, or any value. */
 const SPECIAL: Readonly<Record<string, string>> = {
   'io.k8s.apimachinery.pkg.api.resource.Quantity': '-',
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': '-',
@@ -28,7 +28,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON': '*',
 };
 
-/** A line for each kind that can be stored, and one for each type that its objects are made of. */
+/** Returns one line per storable kind, and one per type that its objects contain. */
 export function mergeTypes(documents: readonly OpenApi[]): string {
   const schemas = new Map(documents.flatMap(({ components }) => Object.entries(components.schemas)));
   const kinds: string[] = [];
@@ -61,7 +61,7 @@ function typeLine(schema: OpenApiSchema, schemas: ReadonlyMap<string, OpenApiSch
   return [...atomic, ...fields.sort()].join(' ');
 }
 
-/** A type that has no fields: a plain value, or anything at all. */
+/** Returns the suffix of a type without fields: a plain value, or any value. */
 function specialOf({ type, properties }: OpenApiSchema): string | undefined {
   if (type !== undefined && type !== 'object') return '-';
   return properties === undefined ? '*' : undefined;
@@ -94,7 +94,7 @@ function listMark(schema: OpenApiSchema, schemas: ReadonlyMap<string, OpenApiSch
     case 'atomic':
       return '[!]';
   }
-  // The older marking, for kubectl, counts where there is no other.
+  // The older marker of kubectl applies if there is no other.
   if (schema['x-kubernetes-patch-strategy']?.startsWith('merge') !== true) return '[!]';
   const key = schema['x-kubernetes-patch-merge-key'];
   return key === undefined ? '[=]' : keysMark(schema, [key], schemas);
@@ -123,5 +123,5 @@ function references(schema: OpenApiSchema): readonly string[] {
 const referenceOf = (schema: OpenApiSchema): string | undefined =>
   (schema.$ref ?? schema.allOf?.[0]?.$ref)?.replace('#/components/schemas/', '');
 
-/** `io.k8s.api.apps.v1.Deployment` → `apps.v1.Deployment`. */
+/** Shortens `io.k8s.api.apps.v1.Deployment` to `apps.v1.Deployment`. */
 const shortName = (name: string): string => name.split('.').slice(-3).join('.');

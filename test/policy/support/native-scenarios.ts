@@ -1,6 +1,6 @@
 /**
- * Policies of Kubernetes and requests that meet them. What comes of each is not written down here: the API server says
- * it, and our engine must say the same.
+ * Native policies and requests that they match. The expected results are not listed here: the API server returns them,
+ * and the engine must return the same.
  */
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -8,20 +8,20 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface Row {
   readonly reason: string;
   readonly operation?: 'CREATE' | 'UPDATE' | 'DELETE';
-  /** As it is sent; of a CREATE and UPDATE. */
+  /** The object that is sent, for CREATE and UPDATE. */
   readonly object?: Json;
-  /** As it is stored before; of an UPDATE and DELETE. */
+  /** The stored object, for UPDATE and DELETE. */
   readonly old?: Json;
   readonly subresource?: string;
-  /** Of which the words of the denial are ours: the API server speaks of its own informers and configuration. */
+  /** Whether our denial message differs, because the API server mentions its own informers and configuration. */
   readonly ownWords?: boolean;
 }
 
 export interface Scenario {
   readonly name: string;
-  /** Labels of the namespace that all requests of the scenario are made in. */
+  /** The labels of the namespace of all requests in the scenario. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What the policies read, in that namespace. */
+  /** The params objects in that namespace. */
   readonly params?: readonly Json[];
   readonly policies: readonly NativePolicy[];
   readonly rows: readonly Row[];
@@ -31,7 +31,7 @@ export interface NativePolicy {
   readonly kind: 'Validating' | 'Mutating';
   readonly name: string;
   readonly spec: Json;
-  /** One binding each; their names are that of the policy with -0, -1. */
+  /** The bindings; their names are that of the policy with -0, -1. */
   readonly bindings: readonly Json[];
 }
 

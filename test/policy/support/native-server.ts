@@ -1,4 +1,4 @@
-/** The real API server with all policies of the table in force, and what it answers. */
+/** The real API server with all policies of the table, and its responses. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pluralOf } from '../../../src/policy/internal.ts';
@@ -16,10 +16,10 @@ export interface ServerAnswer {
   readonly allowed: boolean;
   readonly denial?: Spoken & { readonly reason: string };
   readonly warnings: readonly Spoken[];
-  /** What was put on record of violations; the server keeps the first of them alone. */
+  /** The audited violations; the API server records only the first. */
   readonly recorded?: Spoken;
   readonly annotations: Readonly<Record<string, string>>;
-  /** What would have been stored. */
+  /** The object that would have been stored. */
   readonly object?: Json;
 }
 
@@ -38,7 +38,7 @@ export class NativeServer {
   static async start(scenarios: readonly Scenario[]): Promise<NativeServer> {
     const plane = await startControlPlane({
       audit: { omitStages: ['RequestReceived'], rules: [{ level: 'Metadata' }] },
-      // There is no controller that would make service accounts for the pods.
+      // No controller creates the service accounts of the pods.
       apiServerFlags: { 'disable-admission-plugins': 'ServiceAccount' },
     });
     const server = new NativeServer(plane, connect(loadKubeconfig({ file: plane.kubeconfig })));
@@ -56,7 +56,7 @@ export class NativeServer {
     await this.#plane.stop();
   }
 
-  /** Every object of a resource. */
+  /** Returns all objects of a resource. */
   async list(path: string): Promise<readonly Json[]> {
     const { items, apiVersion, kind } = (await this.demand('GET', path)) as {
       items: Json[];
@@ -66,7 +66,7 @@ export class NativeServer {
     return items.map((item) => ({ apiVersion, kind: kind.replace(/List$/, ''), ...item }));
   }
 
-  /** What the server makes of a request that it does not mind. */
+  /** Returns the response of the API server to a request that must succeed. */
   async demand(method: 'GET' | 'POST' | 'PUT', path: string, body?: Json): Promise<Json> {
     const { status, text } = await this.#client.request({ method, path, body });
     if (status >= 400) throw new Error(`${method} ${path}: ${text}`);
@@ -85,7 +85,7 @@ export class NativeServer {
     const deadline = Date.now() + patience;
     for (;;) {
       const answer = await this.#client.request(request);
-      // A new CRD takes a while to reach what mutates by it, and so do the first params of a kind.
+      // A new CRD takes a while to reach the mutating admission plugin, and so do the first params of a kind.
       const later = answer.status === 503 || /not yet synced|not known/.test(answer.text);
       if (!later || Date.now() > deadline) {
         const annotations = await this.#annotations(answer.headers['audit-id'] ?? '');
@@ -143,7 +143,7 @@ export class NativeServer {
     await this.demand('POST', `${REGISTRATION}/${plural}`, object);
   }
 
-  /** The last policies that were written are the last that come into force. */
+  /** Policies become active in the order in which they were written. */
   async #untilInForce(): Promise<void> {
     const namespace = 'canary';
     await this.demand('POST', '/api/v1/namespaces', {
@@ -196,10 +196,10 @@ export class NativeServer {
 }
 
 export const namespaceOf = (index: number): string => `scenario-${index}`;
-/** As the other, without any policy. */
+/** Like `namespaceOf`, without any policy. */
 export const freeNamespaceOf = (index: number): string => `free-${index}`;
 
-/** The policy and its bindings, held to one namespace. */
+/** Returns the policy and its bindings, restricted to one namespace. */
 export function nativeObjects({ kind, name, spec, bindings }: NativePolicy, namespace: string): readonly Json[] {
   const constraints = spec.matchConstraints as { namespaceSelector?: { matchExpressions?: readonly Json[] } };
   const here = { key: 'kubernetes.io/metadata.name', operator: 'In', values: [namespace] };

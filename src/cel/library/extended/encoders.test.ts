@@ -26,7 +26,7 @@ describe('base64', () => {
     expect(call('base64_decode_string', text)).toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('agrees with Buffer, both ways', () => {
+  it('encodes and decodes like Buffer', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (value) => {
         const text = call('base64_encode_bytes', value);
@@ -36,7 +36,7 @@ describe('base64', () => {
     );
   });
 
-  it('counts a tenth of the size and the call', () => {
+  it('charges a tenth of the size plus one for the call', () => {
     expect(costOf([encoders], 'base64_encode_bytes', bytes('a'.repeat(11)))).toBe(3);
   });
 });
@@ -80,7 +80,7 @@ describe('json.encode', () => {
     },
   ])('refuses $reason', ({ value, code }) => expect(call('json_encode_dyn', [value])).toMatchObject({ code }));
 
-  it('is what JSON.parse reads back', () => {
+  it('round-trips through JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
         fc.pre(!JSON.stringify(value).includes('-0'));
@@ -99,7 +99,7 @@ describe('base64 for URLs', () => {
     { text: 'aGVsbG8', is: [...bytes('hello')], reason: 'not padded' },
   ])('decodes $reason', ({ text, is }) => expect(call('base64_decode_url_string', text)).toEqual(new Uint8Array(is)));
 
-  it('refuses the other alphabet', () => {
+  it('rejects the standard alphabet', () => {
     expect(call('base64_decode_url_string', '////')).toMatchObject({ code: 'invalid_argument' });
   });
 
@@ -114,7 +114,7 @@ describe('json.parse', () => {
     { text: 'null', is: null, reason: 'null' },
   ])('reads $reason', ({ text, is }) => expect(call('json_parse_string', text)).toEqual(new Optional(is)));
 
-  it('has no value where the text is no JSON', () => {
+  it('returns an empty optional for invalid JSON', () => {
     expect(call('json_parse_string', '{')).toEqual(Optional.none);
   });
 });

@@ -39,7 +39,7 @@ describe('format', () => {
   ])('refuses $reason', ({ template, value }) => expect(format(template, value as Value)).toBeInstanceOf(CelError));
 });
 
-describe('strings cost what comes out, too', () => {
+describe('string functions also charge the size of the result', () => {
   const long = 'a'.repeat(25);
   it.each([
     { id: 'string_char_at_int', args: [long, 0], cost: 5, reason: 'a walk, a character and the call' },
@@ -86,14 +86,14 @@ describe('lists', () => {
     expect(call('lists_range', count)).toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('keeps what did not change', () => {
+  it('keeps the functions that did not change', () => {
     expect(call('list_slice', [1, 2, 3], 1, 2)).toEqual([2]);
     expect(call('list_reverse', [1, 2])).toEqual([2, 1]);
     expect(call('list_int_sort', [2, 1])).toEqual([1, 2]);
     expect(lists.macros).toHaveLength(1);
   });
 
-  it('counts what a flattened list holds', () => {
+  it('estimates the size of a flattened list', () => {
     expect(costOf([lists], 'list_flatten_int', [[1, [2]], 3], 2)).toBe(14);
     expect(costOf([lists], 'list_string_sort', ['a', 'b', 'c', 'd'])).toBe(44);
   });
@@ -140,7 +140,7 @@ describe('network', () => {
     expect(call('cidr_is_mask', call('string_to_cidr', text) as Value)).toBe(mask);
   });
 
-  it('words its errors in its own way', () => {
+  it('has its own error messages', () => {
     expect(call('string_to_cidr', 'x')).toMatchObject({
       message: 'CIDR "x" parse error during conversion from string: netip.ParsePrefix("x"): no \'/\'',
     });

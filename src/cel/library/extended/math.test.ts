@@ -64,7 +64,7 @@ describe('whole numbers', () => {
     expect(call(id, ...(args as Value[]))).toMatchObject({ code });
   });
 
-  it('shifts as BigInt does in 64 bits', () => {
+  it('shifts like a 64-bit BigInt', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: INT_MIN, max: INT_MAX }), fc.nat(70), (value, bits) => {
         const int = Number.isSafeInteger(Number(value)) ? Number(value) : value;
@@ -86,7 +86,7 @@ describe('least and greatest', () => {
     expect(call('math_@max_int_int', ...(args as Value[]))).toEqual(greatest);
   });
 
-  it('of a list', () => {
+  it('take a list', () => {
     expect(call('math_@min_list_int', [3, 1, 2])).toBe(1);
     expect(call('math_@max_list_int', [3, 1, 2])).toBe(3);
     expect(costOf([math], 'math_@max_list_int', [3, 1, 2])).toBe(4);

@@ -59,12 +59,12 @@ describe('replace', () => {
     expect(call('regex_replace_string_string_string', 'test', '(.)', by)).toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('refuses a pattern that is none', () => {
+  it('rejects an invalid pattern', () => {
     expect(call('regex_replace_string_string_string', 'a', '(', '')).toMatchObject({ code: 'invalid_argument' });
   });
 });
 
-it('counts the search and what comes out', () => {
+it('charges the search and the size of the result', () => {
   expect(costOf([regex], 'regex_extract_string_string', 'a'.repeat(19), 'aaa')).toBe(1 + 2 + 1);
   expect(costOf([regex], 'regex_extractAll_string_string', 'a'.repeat(19), 'aaa')).toBe(1 + 2 + 6 + 10);
   expect(costOf([regex], 'regex_replace_string_string_string', 'a'.repeat(19), 'aaa', 'b')).toBe(1 + 2 + 7);

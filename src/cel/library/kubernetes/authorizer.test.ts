@@ -24,14 +24,14 @@ function host(answer: AuthorizationAnswer = { allowed: true }): {
   return { asked, authorizer: new Authorizer({ decide }) };
 }
 
-describe('what the host is asked', () => {
-  it('is a path and a verb', () => {
+describe('the attributes that the host receives', () => {
+  it('are a path and a verb', () => {
     const { asked, authorizer } = host();
     call('pathcheck_check', call('authorizer_path', authorizer, '/healthz') as Value, 'get');
     expect(asked).toEqual([{ kind: 'path', subject: 'requester', verb: 'get', path: '/healthz' }]);
   });
 
-  it('is everything said about a resource', () => {
+  it('contain all properties of a resource', () => {
     const { asked, authorizer } = host();
     let check = call('groupcheck_resource', call('authorizer_group', authorizer, 'apps') as Value, 'deployments');
     for (const [id, text] of [
@@ -60,21 +60,21 @@ describe('what the host is asked', () => {
     ]);
   });
 
-  it('is about a service account where one is named', () => {
+  it('contain the service account if the expression names one', () => {
     const { asked, authorizer } = host();
     const account = call('authorizer_serviceaccount', authorizer, 'default', 'robot') as Authorizer;
     call('pathcheck_check', call('authorizer_path', account, '/') as Value, 'get');
     expect(asked[0]?.subject).toEqual({ namespace: 'default', name: 'robot' });
   });
 
-  it('is about the resource of the request where the host prepared that', () => {
+  it('contain the resource of the request for requestResource', () => {
     const { asked, authorizer } = host();
     call('resourcecheck_check', new ResourceCheck(authorizer, { group: '', resource: 'pods', name: 'web' }), 'get');
     expect(asked[0]).toMatchObject({ group: '', resource: 'pods', name: 'web', namespace: '' });
   });
 });
 
-describe('what is refused', () => {
+describe('invalid checks', () => {
   it.each([
     { id: 'authorizer_path', args: ['  '], reason: 'an empty path' },
     { id: 'authorizer_serviceaccount', args: ['not@valid', 'name'], reason: 'a namespace that is no label' },
@@ -83,7 +83,7 @@ describe('what is refused', () => {
     expect(call(id, host().authorizer, ...args)).toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('an empty resource', () => {
+  it('reject an empty resource', () => {
     const group = call('authorizer_group', host().authorizer, '') as Value;
     expect(call('groupcheck_resource', group, '')).toBeInstanceOf(CelError);
   });
@@ -99,13 +99,13 @@ it.each([
   expect(['allowed', 'reason', 'errored', 'error'].map((part) => call(`decision_${part}`, decision))).toEqual(is);
 });
 
-it('compares with nothing, not even itself', () => {
+it('cannot be compared, not even with itself', () => {
   const { authorizer } = host();
   expect(authorizer.equalsOrError()).toMatchObject({ code: 'no_such_overload' });
   expect(authorizer.equals(authorizer)).toBe(false);
 });
 
-it('lets an expression afford two checks', () => {
+it('limits an expression to two checks', () => {
   const path = call('authorizer_path', host().authorizer, '/') as Value;
   expect(costOf([authorization], 'pathcheck_check', path, 'get')).toBe(350_000);
   const check = new ResourceCheck(host().authorizer, { group: '', resource: 'pods' });

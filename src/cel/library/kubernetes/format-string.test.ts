@@ -103,7 +103,7 @@ it.each([
   expect(formatText(template, args)).toMatchObject({ code: 'invalid_argument' });
 });
 
-describe('before it runs', () => {
+describe('compile-time validation', () => {
   const place = { id: 0, offset: 0, start: 0, end: 0 };
   const literal = (value: Value): Expr => ({ ...place, kind: 'literal', value });
   const call = (template: string, types: readonly Type[]): { call: Call; typeOf: (node: Expr) => Type } => {
@@ -136,7 +136,7 @@ describe('before it runs', () => {
     else expect(problem?.message).toContain(message);
   });
 
-  it('looks into literal lists', () => {
+  it('checks elements of literal lists', () => {
     const inner: Expr = {
       ...place,
       id: 7,

@@ -36,12 +36,12 @@ describe('flatten', () => {
     { of: [[], [[]]], depth: 9, is: [], reason: 'empty lists vanish' },
   ])('takes $reason apart', ({ of, depth, is }) => expect(call('list_flatten_int', of as Value[], depth)).toEqual(is));
 
-  it('refuses a negative depth and what is no list', () => {
+  it('rejects a negative depth and values that are not lists', () => {
     expect(call('list_flatten_int', [1], -1)).toMatchObject({ code: 'invalid_argument' });
     expect(call('list_flatten', 'a')).toMatchObject({ code: 'no_such_overload' });
   });
 
-  it('leaves a flat list as it is, though the declaration asks for lists', () => {
+  it('returns a flat list unchanged, although the declaration requires nested lists', () => {
     expect(overloadOf([listsExtension], 'list_flatten').singleton).toBe(true);
     expect(call('list_flatten', [1, 2, 3])).toEqual([1, 2, 3]);
   });
@@ -66,7 +66,7 @@ describe('sort', () => {
     expect(call('list_int_sort', of as Value[])).toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('orders long lists too, and does not touch the list it was given', () => {
+  it('sorts long lists, and does not modify its argument', () => {
     fc.assert(
       fc.property(fc.array(fc.integer(), { minLength: 13, maxLength: 60 }), (numbers) => {
         const before = [...numbers];
@@ -100,7 +100,7 @@ describe('sortBy', () => {
   ])('refuses $text: $reason', ({ text }) => expect(expand(text).issues).toHaveLength(1));
 });
 
-describe('the rest', () => {
+describe('other functions', () => {
   it.each([
     { of: [1, 2, 2, 3, 3], is: [1, 2, 3], reason: 'ints' },
     { of: ['b', 'b', 'c', 'b'], is: ['b', 'c'], reason: 'strings' },
@@ -113,7 +113,7 @@ describe('the rest', () => {
     { count: -3, is: [], reason: 'a negative number is none' },
   ])('range of $reason', ({ count, is }) => expect(call('lists_range', count)).toEqual(is));
 
-  it('does not make a range that no memory holds', () => {
+  it('rejects a range that would not fit into memory', () => {
     expect(call('lists_range', 2n ** 62n)).toMatchObject({ code: 'invalid_argument' });
   });
 
@@ -168,7 +168,7 @@ describe('costs', () => {
   });
 });
 
-it('a depth that no number holds costs more than any budget', () => {
+it('an extreme depth costs more than any budget', () => {
   const overload = listsExtension.functions
     ?.find(({ name }) => name === 'flatten')
     ?.overloads.find(({ id }) => id === 'list_flatten_int');

@@ -22,7 +22,7 @@ describe('isSorted', () => {
     expect(call(`list_${type}_is_sorted_bool`, of as Value[])).toBe(sorted);
   });
 
-  it('takes only what has an order', () => {
+  it('accepts only types with an order', () => {
     expect(call('list_int_is_sorted_bool', [1, null])).toMatchObject({ code: 'no_such_overload' });
   });
 });
@@ -108,7 +108,7 @@ it.each([
 });
 
 describe('costs', () => {
-  it('is one walk over the list', () => {
+  it('are one traversal of the list', () => {
     expect(costOf([lists], 'list_int_sum_int', [1, 2, 3])).toBe(3);
     expect(costOf([lists], 'list_string_is_sorted_bool', ['a'.repeat(25), 'b'])).toBe(2);
   });

@@ -5,11 +5,11 @@ import { jsonPatch } from './json-patch.ts';
 import { constructMutation, misnamedObjects } from './mutation.ts';
 
 describe('constructMutation', () => {
-  it('makes objects of any fields', () => {
+  it('constructs objects with any fields', () => {
     expect(constructMutation('Object.spec', { replicas: 3 })).toEqual(new StructValue('Object.spec', { replicas: 3 }));
   });
 
-  it('fills in the texts of a patch, so that a missing one equals an empty one', () => {
+  it('sets absent strings of a patch to the empty string', () => {
     expect(constructMutation('JSONPatch', { op: 'add', value: null })).toEqual(
       new StructValue('JSONPatch', { op: 'add', path: '', from: '', value: null }),
     );

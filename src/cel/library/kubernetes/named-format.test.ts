@@ -53,7 +53,7 @@ describe('validate', () => {
     expect(problems(name, text)).toHaveLength(count);
   });
 
-  it('says it in the words of Kubernetes', () => {
+  it('returns the error texts of Kubernetes', () => {
     expect(problems('dns1123Label', 'A')).toEqual([
       "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
     ]);
@@ -67,7 +67,7 @@ it('finds formats by name', () => {
   expect(call('format-named', 'toString')).toBe(Optional.none);
 });
 
-it('compares formats by name and nothing else with them', () => {
+it('compares formats by name, and with nothing else', () => {
   expect(format('uuid').equalsOrError(format('uuid'))).toBe(true);
   expect(format('uuid').equalsOrError(format('date'))).toBe(false);
   expect(format('uuid').equalsOrError('uuid')).toBeInstanceOf(CelError);

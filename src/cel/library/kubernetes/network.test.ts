@@ -70,7 +70,7 @@ describe('ip', () => {
     }
   });
 
-  it('agrees with Node on what an address is', () => {
+  it('accepts the same addresses as Node', () => {
     const text$ = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),
@@ -87,7 +87,7 @@ describe('ip', () => {
     );
   });
 
-  it('reads back what it writes', () => {
+  it('round-trips addresses', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
         const text = new IP(bytes).toString();
@@ -113,7 +113,7 @@ describe('cidr', () => {
     expect(call('string_to_cidr', text)).toBeInstanceOf(CelError);
   });
 
-  it('takes an address inside the network too, and masks it on demand', () => {
+  it('accepts an address inside the network, and masks it on demand', () => {
     const value = network('192.168.0.1/24');
     expect(String(call('cidr_ip', value))).toBe('192.168.0.1');
     expect(String(call('cidr_masked', value))).toBe('192.168.0.0/24');
@@ -143,7 +143,7 @@ describe('cidr', () => {
     expect(call('cidr_contains_cidr_string', network(whole), part)).toBe(contains);
   });
 
-  it('hands on what is wrong with a string', () => {
+  it('returns the error of an invalid string', () => {
     expect(call('cidr_contains_ip_string', network('::/0'), 'x')).toBeInstanceOf(CelError);
     expect(call('cidr_contains_cidr_string', network('::/0'), 'x')).toBeInstanceOf(CelError);
   });

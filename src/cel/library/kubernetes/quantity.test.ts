@@ -85,12 +85,12 @@ describe('arithmetic', () => {
     expect(String(call('quantity_sub_int', parsed('50k'), 20_000))).toBe('30k');
   });
 
-  it('follows Kubernetes where the opposite of the lowest int64 is itself', () => {
+  it('negates the lowest int64 to itself, like Kubernetes', () => {
     const result = call('quantity_sub_int', parsed('1'), -(2n ** 63n)) as Quantity;
     expect(result.amount.unscaled).toBe(-(2n ** 63n) + 1n);
   });
 
-  it('refuses to add what would not fit into memory', () => {
+  it('rejects sums that would not fit into memory', () => {
     expect(call('quantity_add', parsed('1e1000000000'), parsed('1'))).toMatchObject({ code: 'overflow' });
   });
 });
