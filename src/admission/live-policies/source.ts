@@ -307,7 +307,7 @@ class Source implements LivePolicySource {
     this.#watches.want(this.#registry.needs());
     const before = this.#set;
     const set = this.#registry.build();
-    set.lanes.prepare();
+    set.index.prepare();
     this.#set = set;
     const took = performance.now() - began;
     this.#rest = Math.min(Math.max(shortestRest, 10 * took), longestRest);

@@ -37,7 +37,7 @@ export function decide(
   const evaluation: Evaluation = { questions: new Map(), clock: new EvaluationClock(options.deadline) };
   for (const view of viewsOf(set, request, world, evaluation)) {
     const evaluator = new RuleEvaluator(set, view, evaluation, outcome);
-    for (const group of view.lane.candidates(view.scope.subject)) evaluator.group(group);
+    for (const group of view.index.candidates(view.scope.subject)) evaluator.group(group);
   }
   return outcome.decision(set, evaluation.questions);
 }

@@ -6,13 +6,13 @@ import { annotate } from './annotations.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { conditionsAnswer } from './conditions.ts';
 import { exemption } from './exceptions.ts';
-import type { MatchGroup } from './lanes.ts';
+import type { MatchGroup } from './match-index.ts';
 import type { Outcome } from './outcome.ts';
 import { findParams, type Params } from './params.ts';
 import { failed, makeResult, notEvaluated } from './results.ts';
 import type { Evaluation } from './scope.ts';
 import type { PolicySet } from './set.ts';
-import type { Tally, TallyBatch, TallyEntry } from './tally.ts';
+import type { SharedRule, SharedRuleBatch, SharedRules } from './shared-rules.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 import { failure, failureText, sensitiveIn, violation } from './violation.ts';
@@ -50,10 +50,10 @@ export class RuleEvaluator {
     const answer = group.answer(this.#view.scope.subject);
     if (answer === false) return;
     if (answer === true && !this.#outcome.passes) {
-      const { tally } = group;
-      this.#outcome.matchedTally(tally);
-      this.#tally(tally);
-      for (const { policy, position } of tally.others) this.#policy(policy, position);
+      const { sharedRules } = group;
+      this.#outcome.matchedGroup(sharedRules);
+      this.#sharedRules(sharedRules);
+      for (const { policy, position } of sharedRules.others) this.#policy(policy, position);
       return;
     }
     for (const [index, policy] of group.policies.entries()) {
@@ -65,15 +65,15 @@ export class RuleEvaluator {
   }
 
   /** Evaluates the shared rules. If every rule passes, these loops are the whole evaluation. */
-  #tally({ batches, entries }: Tally): void {
+  #sharedRules({ batches, entries }: SharedRules): void {
     let cost = 0;
     for (const each of batches) cost += this.#batch(each);
     for (let index = 0; index < entries.length; index++)
-      cost += this.#entry(entries[index] as TallyEntry, this.#isLate());
+      cost += this.#entry(entries[index] as SharedRule, this.#isLate());
     this.#outcome.cost += cost;
   }
 
-  #batch(one: TallyBatch): number {
+  #batch(one: SharedRuleBatch): number {
     const { scope } = this.#view;
     const { batch, entries } = one;
     let cost = 0;
@@ -84,7 +84,7 @@ export class RuleEvaluator {
       cost += batch.cost;
       if (first === end && !this.#late) index = end;
       else {
-        cost += this.#entry(entries[first] as TallyEntry, this.#late);
+        cost += this.#entry(entries[first] as SharedRule, this.#late);
         index = first + 1;
       }
     }
@@ -92,7 +92,7 @@ export class RuleEvaluator {
   }
 
   /** Evaluates one expression for all its owners and returns the cost. */
-  #entry({ unit, owners, split }: TallyEntry, late: boolean): number {
+  #entry({ unit, owners, split }: SharedRule, late: boolean): number {
     if (late) {
       for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
       return 0;

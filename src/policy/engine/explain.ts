@@ -69,7 +69,7 @@ export function explainPolicy(
   request: AdmissionRequest,
   world: World,
 ): readonly PolicyExplanation[] {
-  const set = 'lanes' in target ? target : policySet({ policies: [target] });
+  const set = 'index' in target ? target : policySet({ policies: [target] });
   const { results } = decide(set, request, world, { passes: true });
   return set.policies.map((policy) => {
     const own = results.filter((each) => isOf(each, policy));

@@ -30,4 +30,4 @@ export {
   policySet,
   type ScopeEntry,
 } from './set.ts';
-export { preparePolicy } from './tally.ts';
+export { preparePolicy } from './shared-rules.ts';

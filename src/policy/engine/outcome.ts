@@ -3,7 +3,7 @@ import type { AuthorizationAttributes } from '../../cel/index.ts';
 import type { PolicyDecision, RuleResult } from '../decision.ts';
 import type { CompiledPolicy } from './compile.ts';
 import type { PolicySet } from './set.ts';
-import type { Tally } from './tally.ts';
+import type { SharedRules } from './shared-rules.ts';
 
 interface Placed {
   readonly position: number;
@@ -19,7 +19,7 @@ export class Outcome {
   explained = 0;
   readonly #results: Placed[] = [];
   readonly #matched: number[] = [];
-  readonly #tallies: Tally[] = [];
+  readonly #groups: SharedRules[] = [];
   readonly #annotations = new Map<string, string[]>();
 
   constructor(passes: boolean) {
@@ -31,8 +31,8 @@ export class Outcome {
   }
 
   /** Records all policies of a group as matched. */
-  matchedTally(tally: Tally): void {
-    if (tally.positions.length > 0) this.#tallies.push(tally);
+  matchedGroup(rules: SharedRules): void {
+    if (rules.positions.length > 0) this.#groups.push(rules);
   }
 
   add(position: number, rule: number, result: RuleResult): void {
@@ -66,9 +66,9 @@ export class Outcome {
 
   /** Most requests match one group of policies, whose names are already sorted. */
   #names(set: PolicySet): readonly string[] {
-    const [tally] = this.#tallies;
-    if (tally !== undefined && this.#tallies.length === 1 && this.#matched.length === 0) return tally.names;
-    const positions = [...this.#matched, ...this.#tallies.flatMap((each) => each.positions)].sort((a, b) => a - b);
+    const [rules] = this.#groups;
+    if (rules !== undefined && this.#groups.length === 1 && this.#matched.length === 0) return rules.names;
+    const positions = [...this.#matched, ...this.#groups.flatMap((each) => each.positions)].sort((a, b) => a - b);
     const names = positions.map((position) => (set.policies[position] as CompiledPolicy).model.name);
     return names.filter((name, index) => name !== names[index - 1]);
   }

@@ -21,8 +21,8 @@ import type { ObjectQuery } from '../world.ts';
 import { SHORTHANDS } from './environment.ts';
 import type { EvaluationClock } from './evaluation-clock.ts';
 import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
+import type { SharedRuleBatch } from './shared-rules.ts';
 import type { SplitRule } from './shared-terms.ts';
-import type { TallyBatch } from './tally.ts';
 import type { Unit } from './unit.ts';
 
 /** The state that one decision shares among its scopes. */
@@ -96,7 +96,7 @@ export class Scope {
    * `firstNotTrue` returns the first entry of a batch in [`from`, `to`) that is not true and must be evaluated alone,
    * or `to`.
    */
-  firstNotTrue({ batch, readsObjectAlone }: TallyBatch, from: number, to: number): number {
+  firstNotTrue({ batch, readsObjectAlone }: SharedRuleBatch, from: number, to: number): number {
     if (!readsObjectAlone) this.#fill();
     return batch.run(this.#inputs, from, to);
   }

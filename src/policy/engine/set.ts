@@ -6,7 +6,7 @@ import { digest } from '../load/envelope.ts';
 import type { Operation } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';
 import type { CompiledException, CompiledPolicy } from './compile.ts';
-import { Lanes } from './lanes.ts';
+import { PolicyIndex } from './match-index.ts';
 import { controllerTypes } from './pods.ts';
 
 export const DEFAULT_PLATFORM_NAMESPACE = 'kidp-system';
@@ -50,7 +50,7 @@ export interface PolicySet {
   readonly needs: readonly ObjectQuery[];
   /** The types that the webhook must be registered for. The API server evaluates native policies itself. */
   readonly scope: readonly ScopeEntry[];
-  readonly lanes: Lanes;
+  readonly index: PolicyIndex;
 }
 
 /**
@@ -85,7 +85,7 @@ export function policySet(options: PolicySetOptions): PolicySet {
       scope ??= scopeOf(policies);
       return scope;
     },
-    lanes: new Lanes(policies),
+    index: new PolicyIndex(policies),
   };
 }
 

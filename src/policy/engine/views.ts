@@ -5,13 +5,13 @@ import { matchesType } from '../match/types.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
 import type { CompiledPolicy } from './compile.ts';
-import type { Lane } from './lanes.ts';
+import type { MatchIndex } from './match-index.ts';
 import { controllerTypes, podOf } from './pods.ts';
 import { type Evaluation, Scope } from './scope.ts';
 import type { PolicySet } from './set.ts';
 
 export interface View {
-  readonly lane: Lane;
+  readonly index: MatchIndex;
   readonly scope: Scope;
   /** The scope of the request as it was sent. */
   readonly original: Scope;
@@ -26,20 +26,20 @@ export function viewsOf(
   const object = request.object ?? null;
   const oldObject = request.oldObject ?? null;
   const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
-  const lanes = set.lanes.of(subject, subject.isUnknown('operation') ? undefined : subject.operation);
-  if (lanes.length === 0) return NONE;
+  const indexes = set.index.of(subject, subject.isUnknown('operation') ? undefined : subject.operation);
+  if (indexes.length === 0) return NONE;
   const original = new Scope(subject, evaluation);
   const views: View[] = [];
-  for (const lane of lanes) {
-    if (lane.path === undefined) {
-      views.push({ lane, scope: original, original });
+  for (const index of indexes) {
+    if (index.path === undefined) {
+      views.push({ index, scope: original, original });
       continue;
     }
-    const pod = podOf(object, lane.path);
-    const oldPod = podOf(oldObject, lane.path);
+    const pod = podOf(object, index.path);
+    const oldPod = podOf(oldObject, index.path);
     // A workload controller without a template creates no Pods.
     if (pod === null && oldPod === null) continue;
-    views.push({ lane, scope: new Scope(subject.withObjects(pod, oldPod), evaluation), original });
+    views.push({ index, scope: new Scope(subject.withObjects(pod, oldPod), evaluation), original });
   }
   return views;
 }

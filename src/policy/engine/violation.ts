@@ -21,7 +21,7 @@ export function violation(
 ): RuleResult {
   const { scope } = view;
   const sensitive = sensitiveIn(policy, view);
-  const why = explains ? whyFalse(rule.unit, scope, sensitive, view.lane.path) : undefined;
+  const why = explains ? whyFalse(rule.unit, scope, sensitive, view.index.path) : undefined;
   const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
   if (rule.model.ratchet && isNoWorse(policy, rule, scope, evaluation, sensitive)) {
     const message = `${parts.message} (admitted: the old object violates the rule too, and this update does not make it worse)`;
@@ -38,7 +38,7 @@ export function failure(policy: CompiledPolicy, rule: CompiledRule, view: View, 
   const sensitive = sensitiveIn(policy, view);
   const message = failureText(rule.unit, result, sensitive);
   const why =
-    result instanceof CelError ? whyMissing(rule.unit, result, view.scope, sensitive, view.lane.path) : undefined;
+    result instanceof CelError ? whyMissing(rule.unit, result, view.scope, sensitive, view.index.path) : undefined;
   return { ...failed(policy, rule, view.scope, message), ...whyParts(rule, view, why) };
 }
 
@@ -52,7 +52,7 @@ export const sensitiveIn = (policy: CompiledPolicy, { original }: View): Sensiti
 
 function whyParts({ model }: CompiledRule, view: View, why: Why | undefined): Pick<RuleResult, 'why' | 'field'> {
   const field = model.fieldPath ?? fieldOf(why?.place, view);
-  const path = view.lane.path;
+  const path = view.index.path;
   return {
     ...(why === undefined ? {} : { why: why.text }),
     ...(field === undefined ? {} : { field: path === undefined ? field : fieldInController(field, path) }),

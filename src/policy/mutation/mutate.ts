@@ -80,10 +80,10 @@ function policiesAbout(
   evaluation: Evaluation,
 ): readonly About[] {
   const found: { position: number; about: About }[] = [];
-  for (const { lane, scope } of viewsOf(set, request, world, evaluation)) {
-    if (lane.path !== undefined) continue;
+  for (const { index, scope } of viewsOf(set, request, world, evaluation)) {
+    if (index.path !== undefined) continue;
     const { subject } = scope;
-    for (const group of lane.candidates(subject)) {
+    for (const group of index.candidates(subject)) {
       if (group.policies.every(({ mutations }) => mutations.length === 0)) continue;
       const answer = group.answer(subject);
       if (answer === false) continue;

@@ -8,11 +8,11 @@ import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from '.
 import { prepareTerms, type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
-export interface Tally {
+export interface SharedRules {
   /** Expressions that differ only in literals, evaluated together. */
-  readonly batches: readonly TallyBatch[];
+  readonly batches: readonly SharedRuleBatch[];
   /** All other expressions, evaluated one by one. */
-  readonly entries: readonly TallyEntry[];
+  readonly entries: readonly SharedRule[];
   /** The positions of the policies of these rules. */
   readonly positions: readonly number[];
   readonly names: readonly string[];
@@ -23,15 +23,15 @@ export interface Tally {
   readonly others: readonly { readonly policy: CompiledPolicy; readonly position: number }[];
 }
 
-export interface TallyBatch {
+export interface SharedRuleBatch {
   readonly batch: Batch;
   /** One entry per member of the batch. */
-  readonly entries: readonly TallyEntry[];
+  readonly entries: readonly SharedRule[];
   /** Whether all of them read only the object. */
   readonly readsObjectAlone: boolean;
 }
 
-export interface TallyEntry {
+export interface SharedRule {
   readonly unit: Unit;
   /** The terms that it shares with other rules, if it is evaluated term by term. */
   readonly split: SplitRule | undefined;
@@ -44,7 +44,7 @@ interface Owner {
   readonly position: number;
 }
 
-export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly number[]): Tally {
+export function sharedRulesOf(policies: readonly CompiledPolicy[], positions: readonly number[]): SharedRules {
   const entries = new Map<Unit, Owner[]>();
   const others: { policy: CompiledPolicy; position: number }[] = [];
   const simple: { policy: CompiledPolicy; position: number }[] = [];
@@ -91,12 +91,12 @@ export function preparePolicy(policy: CompiledPolicy): void {
 const mayBeBatched = ({ needs }: Unit): boolean =>
   needs.watch === undefined && needs.backend !== 'closures' && codeAllowed() && needs.costLimit >= BATCH_COST_LIMIT;
 
-function batchesOf(entries: readonly TallyEntry[]): readonly TallyBatch[] {
+function batchesOf(entries: readonly SharedRule[]): readonly SharedRuleBatch[] {
   const fitting = entries.filter(({ unit, split }) => split === undefined && mayBeBatched(unit));
   const programs = fitting.map(({ unit }) => unit.compiled.program);
   const weights = fitting.map(({ owners }) => owners.length);
   return batches(programs, weights).map((batch) => {
-    const members = batch.members.map((index) => fitting[index] as TallyEntry);
+    const members = batch.members.map((index) => fitting[index] as SharedRule);
     return { batch, entries: members, readsObjectAlone: members.every(({ unit }) => unit.readsObjectAlone) };
   });
 }

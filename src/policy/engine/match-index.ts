@@ -15,7 +15,7 @@ import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
 import type { CompiledPolicy } from './compile.ts';
 import { controllerTypes } from './pods.ts';
-import { type Tally, tallyOf } from './tally.ts';
+import { type SharedRules, sharedRulesOf } from './shared-rules.ts';
 
 /** Policies with the same selector, in the order of the set. */
 export class MatchGroup {
@@ -25,7 +25,7 @@ export class MatchGroup {
   readonly policies: CompiledPolicy[] = [];
   /** The position of each policy in the set. */
   readonly positions: number[] = [];
-  #tally: Tally | undefined;
+  #sharedRules: SharedRules | undefined;
 
   constructor(match: CompiledMatch, exclude: CompiledMatch | undefined, alsoMatch: CompiledMatch | undefined) {
     this.match = match;
@@ -34,9 +34,9 @@ export class MatchGroup {
   }
 
   /** The rules of the group, without duplicate expressions; computed on first use or by `prepare`. */
-  get tally(): Tally {
-    this.#tally ??= tallyOf(this.policies, this.positions);
-    return this.#tally;
+  get sharedRules(): SharedRules {
+    this.#sharedRules ??= sharedRulesOf(this.policies, this.positions);
+    return this.#sharedRules;
   }
 
   answer(subject: Subject): MatchAnswer {
@@ -55,7 +55,7 @@ function both(left: MatchAnswer, right: MatchAnswer): MatchAnswer {
 }
 
 /** The index of the groups for one resource type, operation and view of the object. */
-export class Lane {
+export class MatchIndex {
   /** The path of the Pod template of a workload controller; undefined for the object as it was sent. */
   readonly path: string | undefined;
   readonly #always: MatchGroup[] = [];
@@ -73,17 +73,17 @@ export class Lane {
   add(group: MatchGroup): void {
     const { objectSelector, namespaces, names } = group.match.model;
     const label = demandedLabel(objectSelector);
-    if (label !== undefined) file(this.#byLabel, label, group);
-    else if (isPlain(namespaces)) file(this.#byNamespace, namespaces, group);
-    else if (isPlain(names)) file(this.#byName, names, group);
+    if (label !== undefined) store(this.#byLabel, label, group);
+    else if (isPlain(namespaces)) store(this.#byNamespace, namespaces, group);
+    else if (isPlain(names)) store(this.#byName, names, group);
     else if (namespaces !== undefined) this.#byPattern.push({ group, fits: globs(namespaces) });
     else this.#always.push(group);
   }
 
   /** Returns the groups that can match, without duplicates. */
   candidates(subject: Subject): readonly MatchGroup[] {
-    const filed = this.#byLabel.size + this.#byNamespace.size + this.#byName.size + this.#byPattern.length;
-    if (filed === 0) return this.#always;
+    const stored = this.#byLabel.size + this.#byNamespace.size + this.#byName.size + this.#byPattern.length;
+    if (stored === 0) return this.#always;
     const found: MatchGroup[] = [...this.#always];
     this.#labelled(subject.labels, found);
     if (subject.oldLabels !== undefined) this.#labelled(subject.oldLabels, found);
@@ -124,11 +124,11 @@ function demandedLabel(selector: MatchModel['objectSelector']): readonly string[
 const isPlain = (patterns: readonly string[] | undefined): patterns is readonly string[] =>
   patterns !== undefined && !patterns.some(isGlob);
 
-function file(shelf: Map<string, MatchGroup[]>, keys: readonly string[], group: MatchGroup): void {
+function store(map: Map<string, MatchGroup[]>, keys: readonly string[], group: MatchGroup): void {
   for (const key of new Set(keys)) {
-    const filed = shelf.get(key);
-    if (filed === undefined) shelf.set(key, [group]);
-    else filed.push(group);
+    const stored = map.get(key);
+    if (stored === undefined) map.set(key, [group]);
+    else stored.push(group);
   }
 }
 
@@ -136,41 +136,41 @@ const MAX_TYPES = 2048;
 const MAX_NAMESPACES = 1024;
 
 /** The indexes of a set. They are built when a resource type is first requested, because a set may be replaced soon. */
-export class Lanes {
+export class PolicyIndex {
   readonly #views: readonly { readonly path: string | undefined; readonly groups: readonly MatchGroup[] }[];
-  readonly #lanes = new Map<string, readonly Lane[]>();
+  readonly #indexes = new Map<string, readonly MatchIndex[]>();
 
   constructor(policies: readonly CompiledPolicy[]) {
     this.#views = groupsOf(policies);
   }
 
-  of(type: RequestType, operation: Operation | undefined): readonly Lane[] {
+  of(type: RequestType, operation: Operation | undefined): readonly MatchIndex[] {
     const key = `${type.group}/${type.version}/${type.kind}/${type.resource}/${type.subresource}/${type.parentKind ?? ''} ${operation ?? ''}`;
-    let lanes = this.#lanes.get(key);
-    if (lanes === undefined) {
-      lanes = this.#make(type, operation);
+    let indexes = this.#indexes.get(key);
+    if (indexes === undefined) {
+      indexes = this.#make(type, operation);
       // Kinds come from requests, so the cache is bounded.
-      if (this.#lanes.size >= MAX_TYPES) this.#lanes.clear();
-      this.#lanes.set(key, lanes);
+      if (this.#indexes.size >= MAX_TYPES) this.#indexes.clear();
+      this.#indexes.set(key, indexes);
     }
-    return lanes;
+    return indexes;
   }
 
   /** Computes ahead of time what the first request of each kind would have to wait for. */
   prepare(): void {
-    for (const { groups } of this.#views) for (const group of groups) void group.tally;
+    for (const { groups } of this.#views) for (const group of groups) void group.sharedRules;
   }
 
-  #make(type: RequestType, operation: Operation | undefined): readonly Lane[] {
-    const lanes: Lane[] = [];
+  #make(type: RequestType, operation: Operation | undefined): readonly MatchIndex[] {
+    const indexes: MatchIndex[] = [];
     for (const { path, groups } of this.#views) {
       const fitting = groups.filter(({ match: { model } }) => canMatch(model, type, operation));
       if (fitting.length === 0) continue;
-      const lane = new Lane(path);
-      for (const group of fitting) lane.add(group);
-      lanes.push(lane);
+      const index = new MatchIndex(path);
+      for (const group of fitting) index.add(group);
+      indexes.push(index);
     }
-    return lanes;
+    return indexes;
   }
 }
 
