@@ -36,7 +36,7 @@ describe('numbers', () => {
     if (typeof left === 'number' && Number.isNaN(left)) expect(compare(left, right)).toBeInstanceOf(CelError);
   });
 
-  test('only what a bare number cannot say is boxed', () => {
+  test('a double is boxed only if the bare number would be an int', () => {
     expect([double(1.5), double(1), int(5n), int(2n ** 60n), uint(7n)]).toEqual([
       1.5,
       new Double(1),

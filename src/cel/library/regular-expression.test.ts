@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { CelError } from '../values.ts';
 import { matchSpans, regularExpression } from './regular-expression.ts';
 
-it('compiles a pattern once, also one that is wrong', () => {
+it('compiles a pattern once, even an invalid one', () => {
   expect(regularExpression('a+b')).toBe(regularExpression('a+b'));
   expect(regularExpression('(a')).toBeInstanceOf(CelError);
   expect(regularExpression('(a')).toBe(regularExpression('(a'));
 });
 
-it('forgets the oldest pattern when there are too many, and never keeps a very long one', () => {
+it('evicts the oldest pattern, and never caches a very long one', () => {
   const first = regularExpression('the first');
   for (let index = 0; index < 300; index++) regularExpression(`pattern ${index}`);
   expect(regularExpression('the first')).not.toBe(first);
@@ -16,7 +16,7 @@ it('forgets the oldest pattern when there are too many, and never keeps a very l
   expect(regularExpression(long)).not.toBe(regularExpression(long));
 });
 
-it('says where the groups are, and which took no part', () => {
+it('returns the positions of groups, and which did not match', () => {
   const expression = regularExpression('(a)|(b)');
   if (expression instanceof CelError) throw new Error(expression.message);
   expect(matchSpans(expression, 'xb', -1)).toEqual([

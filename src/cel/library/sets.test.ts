@@ -36,7 +36,7 @@ it.each([
   expect(call('list_sets_intersects_list', left as Value[], right as Value[])).toBe(intersects);
 });
 
-it('counts each with each, and for equivalence twice', () => {
+it('charges the product of the sizes, twice for equivalence', () => {
   expect(costOf([sets], 'list_sets_contains_list', [1, 2, 3], [1, 2])).toBe(7);
   expect(costOf([sets], 'list_sets_equivalent_list', [1, 2, 3], [1, 2])).toBe(13);
   const estimate = overloadOf([sets], 'list_sets_equivalent_list').estimate;

@@ -73,7 +73,7 @@ describe('grammar', () => {
     expect(read('f(1 +, 2) + [3 4] + {1 2}').issues.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('backticks are Kubernetes-off, extended-on', () => {
+  test('backticks are disabled in kubernetes-1.36 and enabled in extended', () => {
     expect(read('a.`b-c`').ast).toMatchObject({ kind: 'select', field: 'b-c' });
     expect(read('a.`b-c`', { escapedFields: false }).issues[0]?.code).toBe('unsupported');
   });
@@ -102,7 +102,7 @@ describe('limits', () => {
     expect(issues.length).toBeLessThan(300);
   });
 
-  test('the size of an expression is bounded', () => {
+  test('the size of an expression is limited', () => {
     expect(read(`'${'x'.repeat(100_000)}'`).issues[0]?.code).toBe('too_large');
   });
 });

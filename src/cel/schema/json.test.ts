@@ -42,7 +42,7 @@ const env = environment('kubernetes-1.36', {
   language: { looseEquality: true },
 });
 
-describe('what runs on JSON is let through, with its type', () => {
+describe('expressions that run on JSON are accepted, with their type', () => {
   test.each([
     { reason: 'formats are text', source: 'object.spec.since', type: 'string' },
     { reason: 'formats are text', source: 'timestamp(object.spec.since)', type: 'timestamp' },
@@ -84,7 +84,7 @@ describe('what runs on JSON is let through, with its type', () => {
   });
 });
 
-describe('what cannot run is said', () => {
+describe('expressions that cannot run are rejected', () => {
   test.each([
     { source: 'object.spec.since > timestamp("2024-01-01T00:00:00Z")', says: 'no matching overload' },
     { source: 'object.spec.foo__dash__bar', says: "undefined field 'foo__dash__bar'" },

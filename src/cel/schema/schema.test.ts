@@ -81,13 +81,13 @@ describe('types', () => {
     expect(issues[0]?.message).toContain(says);
   });
 
-  test('hidden is what validation rules of CRDs see', () => {
+  test('hidden follows the validation rules of CRDs', () => {
     const hidden = typesFromSchema(schema, { name: 'Thing', unknownFields: 'hidden' });
     const strict = environment('kubernetes-1.36', { variables: { self: hidden.type }, types: [hidden.provider] });
     expect(compile('self.spec.free.anything', strict).issues).not.toEqual([]);
   });
 
-  test('references are followed, also to themselves', () => {
+  test('references are followed, including recursive ones', () => {
     const node: Schema = {
       type: 'object',
       properties: { next: { allOf: [{ $ref: '#/Node' }] }, value: { type: 'integer' } },
@@ -136,7 +136,7 @@ describe('values', () => {
     });
   });
 
-  test('what is not as the schema says is an error', () => {
+  test('data that does not match the schema is an error', () => {
     expect(see({ name: 'n', since: 'yesterday' })).toBeInstanceOf(CelError);
     expect(see({ name: 3 })).toBeInstanceOf(CelError);
   });

@@ -38,7 +38,7 @@ describe('matches', () => {
   });
 });
 
-test('the automaton answers as RE2 does, or not at all', () => {
+test('the automaton agrees with RE2, or returns undefined', () => {
   const atom = fc.constantFrom(
     'a',
     'b',

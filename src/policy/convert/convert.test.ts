@@ -114,7 +114,7 @@ spec:
 ${spec.replaceAll(/^/gm, '  ')}
 `);
 
-describe('our policies decide alike as native ones, and back', () => {
+describe('Policies and their native equivalents decide alike', () => {
   it.each([
     {
       reason: 'short names, messages, reasons',
@@ -205,7 +205,7 @@ rules: [{name: label, expression: "metadata.labels.of != 'api'", message: of api
   });
 });
 
-describe('native policies decide alike as ours', () => {
+describe('native policies and their conversions decide alike', () => {
   const validating = (constraints: object, bindings: readonly object[], spec: object = {}): readonly Json[] => [
     {
       apiVersion: 'admissionregistration.k8s.io/v1',
@@ -288,7 +288,7 @@ describe('native policies decide alike as ours', () => {
     expect(convert(validating({ resourceRules: [rule({})] }, [{}], { paramKind }), 'policy').notes).toEqual([]);
   });
 
-  it('makes a policy of each binding', () => {
+  it('creates one Policy per binding', () => {
     const source = validating({ resourceRules: [rule({})] }, [
       {
         matchResources: {
@@ -306,7 +306,7 @@ describe('native policies decide alike as ours', () => {
     );
   });
 
-  it('says that a policy without a binding enforces nothing', () => {
+  it('notes that a policy without a binding enforces nothing', () => {
     const { objects, notes } = convert(validating({ resourceRules: [rule({})] }, []), 'policy');
     expect(objects).toEqual([]);
     expect(notes).toMatchObject([{ severity: 'warning', source: 'ValidatingAdmissionPolicy/v' }]);
@@ -339,7 +339,7 @@ rules: [{name: a, expression: "true", ${field}}]`);
     expect(convert([source], 'native').notes.map((note) => note.path)).toContain(path);
   });
 
-  it('leaves out what reads other objects, also through a variable', () => {
+  it('omits expressions that read other objects, also through a variable', () => {
     const source = policy(`
 selector: {resourceTypes: [apps/v1/Deployment]}
 context: [{name: others, apiVersion: v1, kind: Pod}]
@@ -356,7 +356,7 @@ rules:
     );
   });
 
-  it('excludes nothing by the labels of namespaces, and says so', () => {
+  it('notes that exclusions by namespace labels have no equivalent', () => {
     const source = policy(`
 selector: {resourceTypes: [apps/v1/Deployment]}
 exclude: {namespaceSelector: {matchLabels: {a: b}}}
@@ -380,7 +380,7 @@ spec: {group: example.com, scope: Namespaced, names: {kind: Ox, plural: oxen}, v
     expect(known.notes.map(({ path }) => path)).not.toContain('spec.selector.resourceTypes');
   });
 
-  it('audits what is not enforced yet', () => {
+  it('converts rules that are not enforced yet to audit rules', () => {
     const source = policy(`
 selector: {resourceTypes: [apps/v1/Deployment]}
 rules: [{name: a, expression: "false", enforceAfter: "2030-01-01"}]`);
@@ -389,13 +389,13 @@ rules: [{name: a, expression: "false", enforceAfter: "2030-01-01"}]`);
     expect(at('2030-02-01')).toMatchObject({ validationActions: ['Deny'] });
   });
 
-  it('refuses a policy that is wrong, by name', () => {
+  it('rejects an invalid policy and names it', () => {
     const { objects, notes } = convert([policy('selector: {resourceTypes: [x]}')], 'native');
     expect(objects).toEqual([]);
     expect(notes[0]).toMatchObject({ severity: 'error', source: 'Policy/sample' });
   });
 
-  it('leaves what is of the kind already as it is, and exceptions to people', () => {
+  it('returns objects of the target kind unchanged, and does not convert exceptions', () => {
     const exception = { apiVersion: 'platform.company.com/v1', kind: 'PolicyException', metadata: { name: 'e' } };
     expect(convert([exception], 'policy').objects).toEqual([exception]);
     expect(convert([exception], 'native').notes).toMatchObject([{ severity: 'error', source: 'PolicyException/e' }]);

@@ -72,7 +72,7 @@ describe('templates of Gatekeeper', () => {
     expect(said(objects, 'other', 'docker.io/x')).toEqual([]);
   });
 
-  it('in Rego are refused by name', () => {
+  it('in Rego are rejected by name', () => {
     const rego = (parse(TEMPLATE) as { spec: { targets: Json[] } }).spec;
     const template = { ...parse(TEMPLATE), spec: { ...rego, targets: [{ target: 't', rego: 'package x' }] } } as Json;
     const { objects, notes } = convert([template], 'policy');
@@ -102,7 +102,7 @@ describe('templates of Gatekeeper', () => {
     expect(said(objects, 'team-a', 'docker.io/x').length > 0).toBe(hit);
   });
 
-  it('say what their constraints have that policies have not', () => {
+  it('note fields of constraints without an equivalent', () => {
     const constraint = CONSTRAINT.replace('enforcementAction: warn', 'enforcementAction: scoped').replace(
       'namespaces: [team-*]',
       'source: Generated',
@@ -111,13 +111,13 @@ describe('templates of Gatekeeper', () => {
     expect(notes.map(({ path }) => path)).toEqual(['spec.enforcementAction', 'spec.match.source']);
   });
 
-  it('also become native policies, by way of ours', () => {
+  it('also convert to native policies', () => {
     const { objects } = convert(documents(`${TEMPLATE}---${CONSTRAINT}`), 'native');
     expect(objects.map(({ kind }) => kind)).toEqual(['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']);
   });
 });
 
-describe('our policies as templates', () => {
+describe('Policies as templates', () => {
   const policy = {
     apiVersion: 'platform.company.com/v1',
     kind: 'Policy',
@@ -142,7 +142,7 @@ describe('our policies as templates', () => {
     },
   } as const;
 
-  it('one for each enforcement, and back again', () => {
+  it('has one template per enforcement, and converts back', () => {
     const { objects, notes } = convert([policy], 'gatekeeper');
     expect(objects.map(({ kind }) => kind)).toEqual([
       'ConstraintTemplate',
@@ -174,7 +174,7 @@ describe('our policies as templates', () => {
     }
   });
 
-  it('says what templates cannot do', () => {
+  it('notes fields without an equivalent in templates', () => {
     const spec = {
       ...policy.spec,
       params: { apiVersion: 'v1', kind: 'ConfigMap', name: 'x' },

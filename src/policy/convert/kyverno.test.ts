@@ -59,14 +59,14 @@ describe('ValidatingPolicy', () => {
     expect(denied(objects, deployment('x'))).toBe(true);
   });
 
-  it('keeps to Pods where autogen says so', () => {
+  it('covers the workload controllers that autogen lists', () => {
     const { objects } = convert(`${VALIDATING}  autogen: {podControllers: {controllers: []}}\n`);
     expect(denied(objects, deployment('x'))).toBe(false);
     const some = convert(`${VALIDATING}  autogen: {podControllers: {controllers: [deployments]}}\n`);
     expect(denied(some.objects, deployment('x'))).toBe(true);
   });
 
-  it('says what it has beyond Kubernetes', () => {
+  it('notes fields that Kubernetes does not have', () => {
     const { notes } = convert(`${VALIDATING}  evaluation: {background: {enabled: false}}\n`);
     expect(notes).toMatchObject([{ severity: 'warning', path: 'spec.evaluation' }]);
   });
@@ -82,7 +82,7 @@ describe('ValidatingPolicy', () => {
     expect(notes[0]).toMatchObject({ severity: 'error', source: 'ValidatingPolicy/images' });
   });
 
-  it('holds in its namespace alone where it is of one', () => {
+  it('applies to its own namespace if it is namespaced', () => {
     const { objects } = convert(
       VALIDATING.replace('kind: ValidatingPolicy', 'kind: NamespacedValidatingPolicy').replace(
         'name: images,',
@@ -93,7 +93,7 @@ describe('ValidatingPolicy', () => {
     expect(denied(objects, pod('x', { namespace: 'other' }))).toBe(false);
   });
 
-  it('reads MutatingPolicy too', () => {
+  it('converts MutatingPolicy', () => {
     const { objects, notes } = convert(`
 apiVersion: policies.kyverno.io/v1beta1
 kind: MutatingPolicy
@@ -134,7 +134,7 @@ spec:
 `;
 
 describe('ClusterPolicy with validate.cel', () => {
-  it('becomes a policy, with its match in an expression where fields cannot say it', () => {
+  it('becomes a Policy, with an expression for matches that have no field', () => {
     const { objects, notes } = convert(CLUSTER);
     expect(notes).toEqual([]);
     expect(denied(objects, pod('x'))).toBe(true);
@@ -205,7 +205,7 @@ spec:
     expect(convert(rule(fields)).notes).toMatchObject([{ severity: 'warning', path }]);
   });
 
-  it('carries params, variables and annotations, and makes a policy of each rule', () => {
+  it('carries over params, variables and annotations, and creates one Policy per rule', () => {
     const { objects, notes } = convert(`
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy

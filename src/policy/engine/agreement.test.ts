@@ -116,7 +116,7 @@ function together(
   return summary(decide(policySet({ policies }), each, world, { passes }));
 }
 
-it('judges policies together as it judges each alone', () => {
+it('decides the same for a set as for each policy alone', () => {
   fc.assert(
     fc.property(
       fc.array(spec, { minLength: 1, maxLength: 8 }),
@@ -149,7 +149,7 @@ const FORMS: readonly ((index: number) => string)[] = [
   (index) => `oldObject == null || spec.a + ${index} > 1`,
 ];
 
-it('judges expressions of one form together as it judges each alone', () => {
+it('decides the same for a batch as for each expression alone', () => {
   const specs = FORMS.flatMap((form) =>
     Array.from({ length: 6 }, (_, index) => ({
       selector: { resourceTypes: ['example.com/v1/Thing'] },
@@ -179,7 +179,7 @@ it('judges expressions of one form together as it judges each alone', () => {
   );
 });
 
-it('judges alike with generated code and with closures, and whether passes are asked for or not', () => {
+it('decides the same with generated code and closures, with and without passes', () => {
   fc.assert(
     fc.property(fc.array(spec, { minLength: 1, maxLength: 4 }), request, (specs, each) => {
       const code = together(specs, each, { backend: 'code' });
@@ -191,7 +191,7 @@ it('judges alike with generated code and with closures, and whether passes are a
   );
 });
 
-it('answers whatever object it is given, and never throws', () => {
+it('accepts any object and never throws', () => {
   const anything = fc.jsonValue({ maxDepth: 4 });
   const policies = EXPRESSIONS.map((expression, index) =>
     policyFrom(
@@ -237,7 +237,7 @@ it('answers whatever object it is given, and never throws', () => {
   );
 });
 
-it('lets a policy that loops harm only itself', () => {
+it('limits the effect of an expensive policy to itself', () => {
   const looping = policyFrom(
     {
       rules: [
@@ -269,7 +269,7 @@ it('lets a policy that loops harm only itself', () => {
   expect(late.results).toMatchObject([{ result: 'error', denies: true }]);
 });
 
-it('says why of the first hundred, and says no to all', () => {
+it('explains the first hundred violations, and denies all', () => {
   const rules = Array.from({ length: 120 }, (_, index) => ({
     name: `r${index}`,
     expression: `spec.a == ${index + 1}`,
@@ -280,7 +280,7 @@ it('says why of the first hundred, and says no to all', () => {
   expect(results.filter(({ why }) => why !== undefined)).toHaveLength(100);
 });
 
-it('stops a policy that spends more than it has', () => {
+it('stops a policy that exceeds its budget', () => {
   const policy = policyFrom(
     {
       rules: [

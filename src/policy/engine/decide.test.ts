@@ -39,7 +39,7 @@ const database = (spec: object, metadata: object = {}): Json => ({
 });
 
 describe('decide', () => {
-  it('takes the shape of the requirement as it is written', () => {
+  it('accepts the policy of the requirements verbatim', () => {
     const set = setOf({
       selector: { resourceTypes: ['Database'], matchLabels: { environment: 'production' } },
       rules: [{ name: 'require-backup', expression: 'spec.backup.enabled == true' }],
@@ -57,7 +57,7 @@ describe('decide', () => {
     expect(other).toMatchObject({ allowed: true, matched: [] });
   });
 
-  it('skips for an exception, from a namespace that is honoured', () => {
+  it('skips a rule for an exception in an allowed namespace', () => {
     const policy = policyOf({ rules: [{ name: 'r', expression: 'false' }] }, 'p');
     const exceptionIn = (namespace: string) => {
       const { exception, issues } = readException({
@@ -79,7 +79,7 @@ describe('decide', () => {
     expect(judge('team').results).toMatchObject([{ result: 'fail' }]);
   });
 
-  it('judges the Pod of a template', () => {
+  it('evaluates the Pod of a template', () => {
     const set = setOf({
       selector: { resourceTypes: ['core/v1/Pod'] },
       rules: [{ name: 'r', expression: "spec.containers.all(c, c.image.startsWith('r/'))" }],
@@ -94,7 +94,7 @@ describe('decide', () => {
     expect(decide(set, request(deployment('x')), emptyWorld(NOW)).allowed).toBe(false);
   });
 
-  it('asks once for each object of params', () => {
+  it('evaluates once for each params object', () => {
     const set = setOf({
       params: { apiVersion: 'v1', kind: 'ConfigMap', selector: {} },
       rules: [{ name: 'r', expression: 'spec.size <= params.data.max' }],
@@ -104,7 +104,7 @@ describe('decide', () => {
     expect(decide(set, request(database({ size: 3 })), world, { passes: true }).results).toHaveLength(2);
   });
 
-  it('never guesses what needs a request', () => {
+  it('skips rules that need a request', () => {
     const set = setOf(
       { rules: [{ name: 'old', expression: 'oldObject == null' }] },
       {

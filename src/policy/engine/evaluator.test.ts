@@ -18,7 +18,7 @@ const first = (spec: object, object: Json, more: Partial<AdmissionRequest> = {},
   judge(spec, object, more, in_).results[0];
 const rule = (more: object) => ({ rules: [{ name: 'r', expression: 'false', ...more }] });
 
-describe('what is said', () => {
+describe('messages', () => {
   it.each<{ reason: string; rule: object; message: string }>([
     { reason: 'the message', rule: { message: ' Do it. ' }, message: 'Do it.' },
     {
@@ -41,7 +41,7 @@ describe('what is said', () => {
   });
 });
 
-describe('what is done', () => {
+describe('actions', () => {
   it.each<{ reason: string; rule: object; result: string; denies: boolean; audited: boolean }>([
     { reason: 'deny unless said otherwise', rule: {}, result: 'fail', denies: true, audited: false },
     { reason: 'warn', rule: { enforcement: 'Warn' }, result: 'warn', denies: false, audited: false },
@@ -79,12 +79,12 @@ describe('what is done', () => {
     expect(first(rule(more), thing({ number: 1 }))).toMatchObject({ result, denies, audited });
   });
 
-  it('lets a failure pass under Ignore', () => {
+  it('admits a failure with failurePolicy Ignore', () => {
     const decision = judge({ ...rule({ expression: 'spec.none' }), failurePolicy: 'Ignore' }, thing({}));
     expect(decision).toMatchObject({ allowed: true, results: [{ result: 'error', denies: false }] });
   });
 
-  it('carries severity, category and reason', () => {
+  it('returns severity, category and reason', () => {
     expect(first(rule({ severity: 'high', category: 'Safety', reason: 'Forbidden' }), thing({}))).toMatchObject({
       severity: 'high',
       category: 'Safety',
@@ -108,7 +108,7 @@ describe('match conditions', () => {
   });
 });
 
-describe('the variables', () => {
+describe('variables', () => {
   it.each<{ reason: string; expression: string; more?: Partial<AdmissionRequest> }>([
     {
       reason: 'the object under its short names',
@@ -159,7 +159,7 @@ describe('the variables', () => {
     expect(decide(setFrom(reading, reading, reading), requestFor(object), world).cost).toBe(3 * alone);
   });
 
-  it('fails where a variable fails, and only if it is read', () => {
+  it('fails if a variable that it reads fails', () => {
     const variables = [{ name: 'bad', expression: 'spec.none' }];
     expect(first({ variables, ...rule({ expression: 'variables.bad == 1' }) }, thing({}))?.message).toContain(
       'composited variable "bad" fails to evaluate: no such key: none',
@@ -167,7 +167,7 @@ describe('the variables', () => {
     expect(first({ variables, ...rule({ expression: 'true || variables.bad == 1' }) }, thing({}))?.result).toBe('pass');
   });
 
-  it('reads other objects by their names', () => {
+  it('reads other objects by name', () => {
     const context = [
       { name: 'limits', apiVersion: 'v1', kind: 'ConfigMap', resourceName: 'limits', namespace: 'x' },
       { name: 'things', apiVersion: 'example.com/v1', kind: 'Thing' },
@@ -227,7 +227,7 @@ describe('params', () => {
     ).toBe('pass');
   });
 
-  it('keeps the answers of one object apart from those of another', () => {
+  it('keeps the results of params objects apart', () => {
     const spec = {
       params: { apiVersion: 'v1', kind: 'ConfigMap', selector: {} },
       variables: [{ name: 'max', expression: 'int(params.data.max)' }],
@@ -282,7 +282,7 @@ describe('ratchet', () => {
     expect(first(spec(expression), after, update(before))?.result).toBe(result);
   });
 
-  describe('what the policy was not about did not violate it', () => {
+  describe('an object that the policy did not match before did not violate it', () => {
     const labelled = (env: string) => thing({ a: 2 }, { labels: { env } });
     it.each<{ reason: string; policy: object; before: string; after: string; result: string }>([
       {
@@ -326,7 +326,7 @@ describe('ratchet', () => {
     });
   });
 
-  it('is for updates alone', () => {
+  it('applies to updates only', () => {
     expect(first(spec('spec.a == 1'), thing({ a: 2 }))?.result).toBe('fail');
     expect(first(spec('spec.a == 1'), thing({ a: 2 }), { unknown: ['oldObject'] })?.result).toBe('fail');
   });
@@ -371,7 +371,7 @@ describe('exceptions', () => {
     expect(decide(set, requestFor(thing({ legacy: true }), more), world).results[0]?.result).toBe(result);
   });
 
-  it('holds for a controller where it names Pods', () => {
+  it('for Pods also applies to workload controllers', () => {
     const pods = policyFrom({ selector: { resourceTypes: ['core/v1/Pod'] }, ...rule({}) });
     const deployment: Json = {
       apiVersion: 'apps/v1',

@@ -101,14 +101,14 @@ describe('equality', () => {
     { left: parsed('1'), right: parsed('2'), equal: false, reason: 'different amounts' },
   ])('$equal for $reason', ({ left, right, equal }) => expect(left.equalsOrError(right)).toBe(equal));
 
-  it('knows a computed quantity on the left only, as Kubernetes does', () => {
+  it('accepts a computed quantity on the left only, like Kubernetes', () => {
     const computed = call('quantity_add_int', parsed('0'), 1) as Quantity;
     expect(computed.equalsOrError(parsed('1'))).toBe(true);
     expect(parsed('1').equalsOrError(computed)).toBeInstanceOf(CelError);
     expect(parsed('1').equals(computed)).toBe(false);
   });
 
-  it('has no answer for other types', () => {
+  it('fails for other types', () => {
     expect(parsed('1').equalsOrError(1)).toMatchObject({ code: 'no_such_overload' });
   });
 });
@@ -153,7 +153,7 @@ const quantities$ = fc
   }));
 
 describe('against exact fractions', () => {
-  it('orders as the fractions do', () => {
+  it('has the same order as the fractions', () => {
     fc.assert(
       fc.property(quantities$, quantities$, (left, right) => {
         const difference = left.numerator * right.denominator - right.numerator * left.denominator;
@@ -165,7 +165,7 @@ describe('against exact fractions', () => {
     );
   });
 
-  it('adds and subtracts back to where it began', () => {
+  it('adding and subtracting returns the original', () => {
     fc.assert(
       fc.property(quantities$, quantities$, (left, right) => {
         const sum = call('quantity_add', parsed(left.text), parsed(right.text)) as Quantity;
@@ -175,7 +175,7 @@ describe('against exact fractions', () => {
     );
   });
 
-  it('reads its own canonical form', () => {
+  it('parses its own canonical form', () => {
     fc.assert(
       fc.property(quantities$, ({ text }) => {
         const value = parsed(text);
@@ -185,7 +185,7 @@ describe('against exact fractions', () => {
   });
 });
 
-it('counts the text of a quantity, and one for everything else', () => {
+it('charges the text of a quantity, and one for everything else', () => {
   expect(costOf([quantities], 'string_to_quantity', '12345678901')).toBe(2);
   expect(costOf([quantities], 'quantity_compare_to', parsed('1'), parsed('2'))).toBe(1);
 });

@@ -25,12 +25,12 @@ it.each([
   expect(call('string_find_all_string_int', text, pattern, -7)).toEqual(all);
 });
 
-it('refuses a pattern that is none, and what RE2 has not', () => {
+it('rejects invalid patterns and syntax that RE2 does not support', () => {
   expect(call('string_find_string', 'a', '(')).toMatchObject({ code: 'invalid_argument' });
   expect(call('string_find_all_string', 'a', '(?=a)')).toMatchObject({ code: 'invalid_argument' });
 });
 
-it('takes no longer than the text is long', () => {
+it('takes time linear in the text', () => {
   expect(call('string_find_string', 'a'.repeat(20_000), '(a+)+$b')).toBe('');
 });
 
@@ -43,7 +43,7 @@ describe('a literal pattern', () => {
     target: { ...place, kind: 'literal', value: 'a' },
     args: [{ ...place, kind: 'literal', value: pattern }],
   });
-  it('is looked at before anything runs', () => {
+  it('is validated at compile time', () => {
     const problem = (pattern: string) =>
       regex.validators?.[0]?.validate(find(pattern), () => ({ kind: 'string', name: 'string', parameters: [] }));
     expect(problem('a+')).toBeUndefined();
@@ -51,6 +51,6 @@ describe('a literal pattern', () => {
   });
 });
 
-it('counts text times pattern', () => {
+it('charges text size times pattern size', () => {
   expect(costOf([regex], 'string_find_string', 'a'.repeat(20), 'a'.repeat(9))).toBe(3 * 3);
 });

@@ -57,21 +57,21 @@ describe('order', () => {
     expect(semver(left).equalsOrError(semver(right))).toBe(order === 0);
   });
 
-  it('does not look at build metadata', () => {
+  it('ignores build metadata', () => {
     expect(semver('1.0.0+a').equalsOrError(semver('1.0.0+b'))).toBe(true);
   });
 
-  it('has no answer for other types', () => {
+  it('fails for other types', () => {
     expect(semver('1.0.0').equalsOrError('1.0.0')).toMatchObject({ code: 'no_such_overload' });
   });
 });
 
-it('hands out its numbers', () => {
+it('returns its numbers', () => {
   const value = semver('v1.02.3', true);
   expect(['major', 'minor', 'patch'].map((part) => call(`semver_${part}`, value))).toEqual([1, 2, 3]);
   expect(value.toString()).toBe('1.2.3');
 });
 
-it('hands out a number past int64 as Kubernetes does, turned negative', () => {
+it('returns a number past int64 as negative, like Kubernetes', () => {
   expect(call('semver_major', semver('18446744073709551615.0.0'))).toBe(-1);
 });

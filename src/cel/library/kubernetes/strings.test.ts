@@ -95,12 +95,12 @@ describe('on values', () => {
     expect(call(id, ...(args as Value[]))).toMatchObject({ code });
   });
 
-  it('has no reverse, which is younger than the version Kubernetes takes', () => {
+  it('has no reverse, which Kubernetes does not enable', () => {
     expect(() => overloadOf([strings], 'string_reverse')).toThrow();
     expect(caller(newest)('string_reverse', 'a😀b')).toBe('b😀a');
   });
 
-  it('takes apart what it put together', () => {
+  it('split reverts join', () => {
     const text$ = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(fc.array(text$, { minLength: 1 }), fc.string({ minLength: 1 }), (parts, separator) => {
@@ -111,7 +111,7 @@ describe('on values', () => {
     );
   });
 
-  it('finds what JavaScript finds, in code points', () => {
+  it('finds the same positions as JavaScript, in code points', () => {
     const text$ = fc.string({ unit: fc.constantFrom('a', 'b', '😀', 'é') });
     fc.assert(
       fc.property(text$, text$, fc.nat(5), (text, part, offset) => {
@@ -124,14 +124,14 @@ describe('on values', () => {
   });
 });
 
-describe('what newer versions changed', () => {
+describe('changes in newer versions', () => {
   const latest = caller(newest);
   it.each([
     { id: 'string_index_of_string_int', args: ['abc', '', 9], is: 3, reason: 'nothing is found within the text' },
     { id: 'string_last_index_of_string_int', args: ['abc', '', 9], is: 3, reason: 'the same from the end' },
   ])('$reason', ({ id, args, is }) => expect(latest(id, ...(args as Value[]))).toBe(is));
 
-  it('a negative offset is an error even for nothing', () => {
+  it('a negative offset is an error even for an empty string', () => {
     expect(latest('string_index_of_string_int', 'abc', '', -1)).toBeInstanceOf(CelError);
   });
 });

@@ -78,7 +78,7 @@ describe('getQuery', () => {
     expect(call('url_get_query', url(`https://example.com/?${query}`))).toEqual(is);
   });
 
-  it('has own keys only, whatever they are called', () => {
+  it('has own keys only, whatever their names', () => {
     const query = call('url_get_query', url('/?__proto__=1&constructor=2')) as Record<string, Value>;
     expect(Object.getOwnPropertyNames(query)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(query)).toBe(Object.prototype);
@@ -95,7 +95,7 @@ describe('equality', () => {
     { left: '/a?', right: '/a', equal: false, reason: 'a question mark' },
   ])('$equal for $reason', ({ left, right, equal }) => expect(url(left).equalsOrError(url(right))).toBe(equal));
 
-  it('has no answer for other types', () => expect(url('/').equalsOrError('/')).toBeInstanceOf(CelError));
+  it('fails for other types', () => expect(url('/').equalsOrError('/')).toBeInstanceOf(CelError));
 });
 
 it('never throws, and isURL agrees with url', () => {
@@ -113,7 +113,7 @@ it('never throws, and isURL agrees with url', () => {
   );
 });
 
-it('counts the text once', () => {
+it('charges the text once', () => {
   expect(costOf([urls], 'string_to_url', 'https://example.com')).toBe(2);
   expect(costOf([urls], 'is_url_string', 'https://example.com')).toBe(1);
 });
