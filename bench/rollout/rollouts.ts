@@ -39,8 +39,8 @@ const said = ({ status }: OperatorDeployment): string =>
     ),
   ].join('; ');
 
-/** Somebody asks for what was there before. Seconds from the asking to the end. */
-export function takeBack(client: Client, name: string) {
+/** `rollBack` requests a rollback and measures the time until it has finished. */
+export function rollBack(client: Client, name: string) {
   return timed(async () => {
     await client.patch(operatorDeployment.resource, { name }, { type: 'merge', body: { spec: { rollback: true } } });
     return eventually(async () => {
@@ -50,7 +50,7 @@ export function takeBack(client: Client, name: string) {
   });
 }
 
-/** Of a rollback that set in by itself. */
+/** `rollbackMilliseconds` returns the duration of an automatic rollback. */
 export function rollbackMilliseconds({ status }: OperatorDeployment): number {
   const { startedAt = '', finishedAt = '' } = status?.rollback ?? {};
   return Date.parse(finishedAt) - Date.parse(startedAt);

@@ -94,7 +94,7 @@ async function measure({ operators, clusters }: Round, simulation: Simulation): 
         `  a round over ${installations}: ${seconds(milliseconds)}, ${busy.toFixed(1)} s of CPU; ${after.requests - before.requests} requests, ${after.opened - before.opened} new connections`,
       );
     }
-    if (management.healthy() !== total) throw new Error(`only ${management.healthy()} of ${total} are well`);
+    if (management.healthy() !== total) throw new Error(`only ${management.healthy()} of ${total} are healthy`);
     const held = simulation.held();
     const { most } = await simulation.statistics();
     say(`  connections at once: ${held} held here, ${most} seen by the server`);

@@ -4,7 +4,7 @@
  */
 import { addWidgets, type Target, versionOn, widgetsOn } from '../../test/rollout-e2e/support/testbed.ts';
 import { type Figure, say, seconds } from './figures.ts';
-import { rollbackMilliseconds, rollOut, takeBack } from './rollouts.ts';
+import { rollBack, rollbackMilliseconds, rollOut } from './rollouts.ts';
 import type { Stage } from './stage.ts';
 
 const table = 'Deployment performance';
@@ -63,17 +63,17 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
     }
     const second = await rollOut(client, `${name}-2`, { ...common, version: '2.0.0', ...spec });
     if (name === 'canary') canaryMilliseconds = second.milliseconds;
-    const back = await takeBack(client, `${name}-2`);
+    const back = await rollBack(client, `${name}-2`);
     backs.push(back.milliseconds);
     const namespaces = name === 'colours' ? [`${name}-blue`, `${name}-green`] : [`${name}-system`];
     await demandVersion(targets, name, namespaces, '1.0.0');
-    say(`  ${spec.strategy}: ${seconds(second.milliseconds)}, taken back in ${seconds(back.milliseconds)}`);
+    say(`  ${spec.strategy}: ${seconds(second.milliseconds)}, rolled back in ${seconds(back.milliseconds)}`);
     if (name === 'direct') {
       const bad = { ...common, version: '3.0.0', ...spec, helmTimeout: 'PT20S' };
       const failed = await rollOut(client, `${name}-3`, bad, 'Failed');
       backs.push(rollbackMilliseconds(failed.result));
       await demandVersion(targets, name, namespaces, '1.0.0');
-      say(`  ${spec.strategy}, one that is not well: taken back by itself in ${seconds(backs.at(-1) ?? 0)}`);
+      say(`  ${spec.strategy}, unhealthy version: rolled back automatically in ${seconds(backs.at(-1) ?? 0)}`);
     }
     for (const [target, widgets] of before) {
       const after = new Set(await widgetsOn(target, name));
@@ -85,7 +85,7 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
   return [
     {
       table,
-      what: 'single cluster deployment, from the apply to well',
+      what: 'single cluster deployment, from apply to healthy',
       value: single.milliseconds / 1000,
       unit: 's',
       target: ['<', 180],
@@ -99,7 +99,7 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
     },
     {
       table,
-      what: `rollback, ${all.length} clusters, the slowest of the four strategies and of one by itself`,
+      what: `rollback, ${all.length} clusters, the slowest of the four strategies and of an automatic one`,
       value: Math.max(...backs) / 1000,
       unit: 's',
       target: ['<', rollbackBound],

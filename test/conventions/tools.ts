@@ -1,4 +1,4 @@
-/** The tools of the house, run over the whole of it without keeping the other tests waiting. */
+/** Runs the development tools over the whole repository in parallel to other tests. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
