@@ -107,7 +107,7 @@ test('a rollout is listed, shown and controlled', async () => {
   expect((await kidp('rollout', 'list', '--operator', name, '--phase', 'Failed')).out).toContain('no rollouts');
   const status = await kidp('rollout', 'status', name);
   expect(status).toMatchObject({ code: 0, failure: '' });
-  expect(status.out).toMatch(/▶ Stage 1\n +▸ dev-1 +Dev +Deploying +1\/2 well/);
+  expect(status.out).toMatch(/▶ Stage 1\n +▸ dev-1 +Dev +Deploying +1\/2 passed/);
 
   expect((await kidp('rollout', 'pause', name)).code).toBe(0);
   expect((await specOf(name)).paused).toBe(true);

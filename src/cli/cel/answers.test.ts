@@ -7,10 +7,10 @@ withCelFiles();
 
 describe('the value of an expression', () => {
   const values: { reason: string; expression: string; options?: Partial<CelOptions>; input?: string; out: string }[] = [
-    { reason: 'no data is needed', expression: '1 + 1', out: '2' },
+    { reason: 'no data is required', expression: '1 + 1', out: '2' },
     { reason: 'false is a value like any other', expression: '1 > 2', out: 'false' },
     {
-      reason: 'object is the file',
+      reason: 'object is read from the file',
       expression: 'object.spec.replicas',
       options: { filename: 'widget.yaml' },
       out: '3',
@@ -23,13 +23,13 @@ describe('the value of an expression', () => {
       out: '9007199254740993',
     },
     {
-      reason: 'past int64 there are doubles',
+      reason: 'integers beyond int64 are doubles',
       expression: 'object.spec.huge > 1.0',
       options: { filename: 'widget.yaml' },
       out: 'true',
     },
     {
-      reason: '1.0 of JSON stays a double',
+      reason: '1.0 in JSON stays a double',
       expression: 'object.spec.ratio',
       options: { filename: 'widget.json' },
       out: '1.0',
@@ -41,36 +41,36 @@ describe('the value of an expression', () => {
       out: '7',
     },
     {
-      reason: 'oldObject comes with --old',
+      reason: 'oldObject is read from --old',
       expression: 'object.spec.replicas - oldObject.spec.replicas',
       options: { filename: 'widget.yaml', old: 'old.yaml' },
       out: '1',
     },
     {
-      reason: 'without it, it is null',
+      reason: 'without --old, oldObject is null',
       expression: 'oldObject == null && params == null && namespaceObject == null',
       out: 'true',
     },
     {
-      reason: 'an object without an old one is created',
+      reason: 'an object without an old one is a CREATE',
       expression: 'request.operation + " " + request.kind.group + " " + request.namespace',
       options: { filename: 'widget.yaml' },
       out: '"CREATE example.com shop"',
     },
     {
-      reason: 'with one it is updated',
+      reason: 'an object with an old one is an UPDATE',
       expression: 'request.operation',
       options: { filename: 'widget.yaml', old: 'old.yaml' },
       out: '"UPDATE"',
     },
     {
-      reason: 'only an old one is deleted',
+      reason: 'an old object alone is a DELETE',
       expression: 'request.operation == "DELETE" && object == null',
       options: { old: 'old.yaml' },
       out: 'true',
     },
     {
-      reason: 'a variable replaces what was made up',
+      reason: 'a variable replaces the derived request',
       expression: 'request.operation',
       options: { filename: 'widget.yaml', var: { request: '{"operation":"CONNECT"}' } },
       out: '"CONNECT"',
@@ -78,7 +78,7 @@ describe('the value of an expression', () => {
     { reason: 'params is a file too', expression: 'params.spec.replicas', options: { params: 'flow.yaml' }, out: '7' },
     { reason: 'variables are JSON', expression: 'limit * 2', options: { var: { limit: '21' } }, out: '42' },
     {
-      reason: 'a schema makes times of texts',
+      reason: 'a schema converts strings to timestamps',
       expression: 'object.spec.when + duration("1h")',
       options: { filename: 'widget.yaml', schema: 'crd.yaml' },
       out: '"2024-01-02T04:04:05Z"',
@@ -104,11 +104,11 @@ describe('the value of an expression', () => {
       out: '[1.0,-0.0,1.5,100000000000000000.0,1e+300]',
     },
     {
-      reason: 'what no number of JSON is, is text',
+      reason: 'NaN and infinities are strings',
       expression: '[0.0 / 0.0, 1.0 / 0.0, -1.0 / 0.0]',
       out: '["NaN","Infinity","-Infinity"]',
     },
-    { reason: 'keys become texts', expression: '{1: {true: 2u}}', out: '{"1":{"true":2}}' },
+    { reason: 'keys become strings', expression: '{1: {true: 2u}}', out: '{"1":{"true":2}}' },
     { reason: 'optionals are their value or null', expression: '[optional.of(1), optional.none()]', out: '[1,null]' },
     { reason: 'types are their names', expression: 'type(1)', out: '"int"' },
     { reason: "a library's values are its text", expression: '[quantity("1Gi")]', out: '["1Gi"]' },
@@ -118,7 +118,7 @@ describe('the value of an expression', () => {
       out: '{"spec":{"replicas":1}}',
     },
     {
-      reason: 'with -o json the type and the cost stand beside it',
+      reason: '-o json adds the type and the cost',
       expression: '2u + 1u',
       options: { output: 'json' },
       out: '{"value":3,"type":"uint","cost":1}',

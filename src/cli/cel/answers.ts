@@ -1,10 +1,10 @@
 /**
- * Values and errors as programs and people read them.
+ * Formats values and errors for programs and users.
  *
- * Values are JSON. What JSON has no form for: a timestamp, a duration, a quantity, an IP … is the text that `string()`
- * or its library gives it; bytes are base64; a uint is a number like an int; an int64 keeps all its digits; a double
- * keeps a fraction (`1.0`), or is "NaN", "Infinity" or "-Infinity"; an optional is its value or null; a type is its
- * name; keys of a map are texts. With `-o json`, `type` beside the value distinguishes them.
+ * Values are JSON. Values without a JSON form, such as timestamps, durations, quantities and IPs, are the string that
+ * `string()` or their library returns; bytes are base64; a uint is a number like an int; an int64 keeps all its digits;
+ * a double keeps a fraction (`1.0`), or is "NaN", "Infinity" or "-Infinity"; an optional is its value or null; a type is
+ * its name; keys of a map are strings. With `-o json`, the field `type` distinguishes them.
  */
 import {
   CelError,
@@ -37,7 +37,7 @@ export interface Problem {
   readonly column: number;
 }
 
-/** A value as JSON text. */
+/** `toJson` formats a value as JSON text. */
 export function toJson(value: Value): string {
   switch (typeof value) {
     case 'number':
@@ -70,7 +70,7 @@ function entriesToJson(entries: Iterable<readonly [Value, Value]>): string {
 
 const keyOf = (key: Value): string => String(key instanceof Uint ? key.value : key);
 
-/** A bare number that is no int is a double. */
+/** `number` formats a JavaScript number; one outside the safe integers is a double. */
 function number(value: number): string {
   if (!Number.isFinite(value)) return JSON.stringify(String(value));
   return Number.isInteger(value) && !Number.isSafeInteger(value) && !String(value).includes('e')
@@ -78,7 +78,7 @@ function number(value: number): string {
     : String(value);
 }
 
-/** The language itself says how a time is written. */
+/** `textOf` formats a value as a string; timestamps and durations by the `string()` function of CEL itself. */
 function textOf(value: Value): string {
   if (value instanceof OpaqueValue) return value.toString();
   if (!(value instanceof Timestamp || value instanceof Duration)) return String(value);
@@ -92,13 +92,13 @@ export function problems(rejected: Rejected): readonly Problem[] {
   return rejected.issues.map(({ code, message, line, column }) => ({ code, message, line, column }));
 }
 
-/** Why a run gave no value. */
+/** `problemOf` describes why an evaluation has no value. */
 export function problemOf(source: Source, result: NonValue): Problem {
   const { line, column } = source.position(offsetOf(result));
   return { code: codeOf(result), message: messageOf(result), line, column };
 }
 
-/** The same for people: with the line and a caret. */
+/** `describeProblem` formats the same for users: with the source line and a caret. */
 export function describeProblem(source: Source, result: NonValue): string {
   const { message, line, column } = problemOf(source, result);
   return `ERROR: <input>:${line}:${column}: ${message}\n${source.picture(offsetOf(result))}`;
@@ -108,12 +108,12 @@ const codeOf = (result: NonValue): string => (result instanceof CelError ? resul
 
 function messageOf(result: NonValue): string {
   if (result instanceof CelError) return result.message;
-  return `not known: ${result instanceof Unknown ? result.attributes.join(', ') : 'its value'}`;
+  return `unknown: ${result instanceof Unknown ? result.attributes.join(', ') : 'the value'}`;
 }
 
 const offsetOf = (result: NonValue): number => (result instanceof CelError ? Math.max(0, result.offset) : 0);
 
-/** The answer of a run as one JSON object: `more` is JSON text for what stands beside the value. */
+/** `answer` formats the result of an evaluation as one JSON object; `more` holds further fields as JSON text. */
 export function answer(source: Source, result: Result, more: Readonly<Record<string, string>> = {}): string {
   if (result instanceof NonValue) return JSON.stringify({ error: problemOf(source, result) });
   const fields = Object.entries({ value: toJson(result), ...more });

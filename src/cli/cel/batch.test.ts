@@ -13,7 +13,7 @@ describe('eval --batch', () => {
     return out.split('\n').slice(0, -1);
   };
 
-  test('answers each line in order and goes on after bad ones', async () => {
+  test('answers each line in order and continues after invalid ones', async () => {
     const lines = [
       '{"expr":"object.a + x","object":{"a":9007199254740993},"x":1}',
       '{bad',
@@ -56,7 +56,7 @@ describe('eval --batch', () => {
       out: ['{"value":1}', '{"value":"a"}', '{"value":"int"}'],
     },
     {
-      reason: 'names that prototypes have',
+      reason: 'names of prototype properties',
       input: ['{"expr":"__proto__.a","__proto__":{"a":1}}\n'],
       out: ['{"value":1}'],
     },
@@ -65,7 +65,7 @@ describe('eval --batch', () => {
     expect(await answers(input)).toEqual(out);
   });
 
-  test('what was compiled for one set of variables is not used for another', async () => {
+  test('a compiled expression is not reused for other variables', async () => {
     const [known, unknown] = await answers(['{"expr":"x","x":1}\n{"expr":"x","y":1}\n']);
     expect([known, JSON.parse(unknown ?? '')]).toMatchObject([
       '{"value":1}',
@@ -73,7 +73,7 @@ describe('eval --batch', () => {
     ]);
   });
 
-  test('more expressions than are remembered', async () => {
+  test('more expressions than the cache holds', async () => {
     const lines = Array.from({ length: 1100 }, (_, index) => `{"expr":"${index} + 0"}\n`);
     expect(await answers([...lines, lines[0] as string])).toEqual([
       ...lines.map((_, index) => `{"value":${index}}`),
@@ -81,7 +81,7 @@ describe('eval --batch', () => {
     ]);
   });
 
-  test('the schema holds for each object', async () => {
+  test('the schema applies to each object', async () => {
     const lines = ['{"spec":{"replicas":1}}', '{"spec":{"replicas":"a"}}'].map(
       (object) => `{"expr":"object.spec.replicas","object":${object}}\n`,
     );
@@ -89,12 +89,12 @@ describe('eval --batch', () => {
     expect([good, JSON.parse(bad ?? '')]).toMatchObject(['{"value":1}', { error: { code: 'invalid_argument' } }]);
   });
 
-  test('variables of the command line are there unless a line has its own', async () => {
+  test('variables of a line override those of the command line', async () => {
     const lines = ['{"expr":"limit"}\n', '{"expr":"limit","limit":2}\n'];
     expect(await answers(lines, { var: { limit: '1' } })).toEqual(['{"value":1}', '{"value":2}']);
   });
 
-  test('reads no further than the answers are taken', async () => {
+  test('reads no further until the output is consumed', async () => {
     let read = 0;
     const release: (() => void)[] = [];
     const input = Readable.from(
@@ -121,7 +121,7 @@ describe('eval --batch', () => {
     expect(read).toBe(500);
   });
 
-  test('a reader that has gone ends it; any other failure is one', async () => {
+  test('a closed pipe ends the batch; any other write error is thrown', async () => {
     const batchInto = (code: string) => {
       const out = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
       const streams = { in: Readable.from(['{"expr":"1"}\n']), out, err: process.stderr };
@@ -131,7 +131,7 @@ describe('eval --batch', () => {
     await expect(batchInto('ENOSPC')).rejects.toMatchObject({ code: 'ENOSPC' });
   });
 
-  test('standard input has one use', async () => {
+  test('standard input cannot be used twice', async () => {
     await expect(run(evaluateBatch, undefined, { filename: '-' })).rejects.toMatchObject({
       code: 'input/standard-input',
     });

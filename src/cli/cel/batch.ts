@@ -1,6 +1,6 @@
 /**
- * `kidp cel eval --batch`: JSON lines in, an answer a line out, in order. Lines that arrive together are answered
- * together; nothing more is read until the answers have been taken.
+ * `kidp cel eval --batch` reads JSON lines and writes one result line for each, in order. Lines that arrive together are
+ * answered together; no more input is read until the output has been consumed.
  */
 import {
   type Compiled,
@@ -24,7 +24,7 @@ export async function batch(session: Session, streams: Pick<CelStreams, 'in' | '
   }
 }
 
-/** The lines that each chunk of `input` completes. Only a line feed ends one: JSON may hold the other separators. */
+/** `lineGroups` yields the lines that each chunk completes. Only a line feed ends a line: JSON may contain other separators. */
 async function* lineGroups(input: NodeJS.ReadableStream): AsyncIterable<readonly string[]> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
@@ -53,7 +53,7 @@ function answerLine(line: string, number: number, session: Session, expressions:
 
 type Decoded = { readonly expr: string; readonly variables: JsonMap } | { readonly error: Problem };
 
-/** An error of the line itself has its place in the input, not in an expression. */
+/** `decodeLine` decodes an input line. An error in the line itself has a position in the input, not in an expression. */
 function decodeLine(line: string, number: number): Decoded {
   const wrong = (code: string, message: string, offset = 0): Decoded => ({
     error: {
@@ -68,17 +68,17 @@ function decodeLine(line: string, number: number): Decoded {
     value = decodeJson(line);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return wrong('json', `${error.message}; give an object of JSON a line`, error.offset);
+    return wrong('json', `${error.message}; want one JSON object per line`, error.offset);
   }
-  if (!isMap(value)) return wrong('json', 'this is no object of JSON');
+  if (!isMap(value)) return wrong('json', 'this is not a JSON object');
   const { expr, ...variables } = value as JsonMap;
-  if (typeof expr !== 'string') return wrong('expression', 'there is no text "expr" with the expression');
+  if (typeof expr !== 'string') return wrong('expression', 'the string field "expr" with the expression is required');
   return { expr, variables };
 }
 
 const MAX_EXPRESSIONS = 1000;
 
-/** Expressions that were met before, the oldest forgotten first. */
+/** `CompiledExpressions` caches compiled expressions and evicts the oldest first. */
 class CompiledExpressions {
   readonly #known = new Map<string, Compiled | Rejected>();
 

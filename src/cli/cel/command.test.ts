@@ -7,7 +7,7 @@ const kidp = join(import.meta.dirname, '..', '..', '..', 'bin', 'kidp.js');
 const rows: { reason: string; words: string[]; input?: string; status: number; stdout: RegExp; stderr: RegExp }[] = [
   { reason: 'a value', words: ['eval', '1 + 1'], status: 0, stdout: /^2\n$/, stderr: /^$/ },
   {
-    reason: 'variables may be many',
+    reason: 'several variables',
     words: ['eval', '--var', 'a=1', '--var', 'b={"c":"x=y"}', '[dyn(a), b.c]', '-o', 'json'],
     status: 0,
     stdout: /^\{"value":\[1,"x=y"\],"type":"list"/,
@@ -20,8 +20,8 @@ const rows: { reason: string; words: string[]; input?: string; status: number; s
     stdout: /^-1\n$/,
     stderr: /^$/,
   },
-  { reason: 'a run that fails', words: ['eval', '1 / 0'], status: 1, stdout: /^$/, stderr: /1:3: division by zero/ },
-  { reason: 'a check that fails', words: ['check', 'nowhere'], status: 1, stdout: /^$/, stderr: /undeclared/ },
+  { reason: 'a failed evaluation', words: ['eval', '1 / 0'], status: 1, stdout: /^$/, stderr: /1:3: division by zero/ },
+  { reason: 'a failed check', words: ['check', 'nowhere'], status: 1, stdout: /^$/, stderr: /undeclared/ },
   { reason: 'no expression', words: ['check', '1 +'], status: 2, stdout: /^$/, stderr: /Syntax error/ },
   {
     reason: 'no file',
@@ -49,7 +49,7 @@ const rows: { reason: string; words: string[]; input?: string; status: number; s
     stderr: /^$/,
   },
   {
-    reason: 'a batch, also larger than a pipe holds',
+    reason: 'a batch larger than a pipe buffer',
     words: ['eval', '--batch'],
     input: `${JSON.stringify({ expr: 'x', x: 'y'.repeat(200_000) })}\n{"expr":"2"}\n`,
     status: 0,

@@ -1,6 +1,6 @@
-/** Answers that go to another program, which may be slow to take them or may have seen enough. */
+/** Writes output for another program, which may read slowly or stop reading. */
 
-/** Resolves when `text` has been taken; false when the reader has gone (`| head`), which is no failure of ours. */
+/** `hand` resolves when `text` is written; to false if the reader has closed the pipe (`| head`), which is no failure. */
 export function hand(out: NodeJS.WritableStream, text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     // The promise rejects on a failure; without a listener, the error event would end the process.

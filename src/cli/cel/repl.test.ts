@@ -7,7 +7,7 @@ withCelFiles();
 
 describe('repl', () => {
   const rows: { reason: string; lines: string[]; out: string[] }[] = [
-    { reason: 'a value a line', lines: ['1 + 1', '', '"a"'], out: ['2', '"a"'] },
+    { reason: 'one value per line', lines: ['1 + 1', '', '"a"'], out: ['2', '"a"'] },
     {
       reason: 'names keep values and types',
       lines: ['a = [1, 2]', 'b=a.map(x, x * 2)', 'b', ':type b'],
@@ -37,7 +37,7 @@ describe('repl', () => {
         '5',
       ],
     },
-    { reason: 'an unknown word says how to go on', lines: [':nonsense'], out: [expect.stringContaining(':help')] },
+    { reason: 'an unknown command refers to :help', lines: [':nonsense'], out: [expect.stringContaining(':help')] },
     {
       reason: 'lists the names',
       lines: ['a = 1', ':variables'],
@@ -61,16 +61,16 @@ describe('repl', () => {
     expect(result.out.split('\n').slice(0, -1)).toEqual(out);
   });
 
-  test('begins with the expression it was given, and says what there is', async () => {
+  test('starts with the given expression, and prints help', async () => {
     const { out } = await run(repl, 'object.spec.replicas', { filename: 'widget.yaml' }, [':help\n']);
     expect(out).toMatch(/^3\n.*\n.*name = /);
   });
 
-  test('standard input has one use', async () => {
+  test('standard input cannot be used twice', async () => {
     await expect(run(repl, undefined, { filename: '-' })).rejects.toMatchObject({ code: 'input/standard-input' });
   });
 
-  test('a reader that has gone ends it', async () => {
+  test('a closed pipe ends it', async () => {
     let writes = 0;
     const out = new Writable({
       write(_chunk, _encoding, done) {

@@ -1,16 +1,16 @@
-/** `kidp cel repl`: an expression a line, its value below it. Works at a terminal and through a pipe. */
+/** `kidp cel repl` reads one expression per line and prints its value, in a terminal or through a pipe. */
 import { createInterface } from 'node:readline';
 import { explain, NonValue, type Result, types } from '../../cel/index.ts';
 import { describeProblem, toJson } from './answers.ts';
 import { hand } from './output.ts';
 import type { CelStreams, Session } from './session.ts';
 
-const HELP = `expression           its value
-name = expression    keeps the value under a name
-:type expression     its type
-:explain expression  the value of each part of it
-:variables           the names there are
-:quit                ends, as does the end of the input`;
+const HELP = `expression           print its value
+name = expression    assign its value to a variable
+:type expression     print its type
+:explain expression  print the value of each sub-expression
+:variables           list the variables
+:quit                exit; the end of the input exits too`;
 
 interface Turn {
   readonly session: Session;
@@ -44,7 +44,7 @@ export async function converse(
   lines.close();
 }
 
-/** What is said to a line, and the session after it. */
+/** `respond` returns the output for a line, and the session after it. */
 function respond(line: string, session: Session): Turn {
   const say = (said: string): Turn => ({ session, said });
   if (line === '') return say('');
@@ -63,7 +63,7 @@ function respond(line: string, session: Session): Turn {
     case 'help':
       return say(HELP);
     default:
-      return say(`there is no :${word}; :help shows what there is`);
+      return say(`unknown command :${word}; :help lists the commands`);
   }
 }
 

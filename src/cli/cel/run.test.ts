@@ -15,7 +15,7 @@ describe('eval', () => {
     problem: object;
   }[] = [
     {
-      reason: 'a run that fails says where',
+      reason: 'a failed evaluation reports its position',
       expression: '[1][0] + {"a": 1}["b"]',
       code: 1,
       problem: { code: 'no_such_key', line: 1, column: 18 },
@@ -27,13 +27,13 @@ describe('eval', () => {
       problem: { code: 'divide_by_zero', line: 2, column: 5 },
     },
     {
-      reason: 'an object that nobody gave',
+      reason: 'a missing object',
       expression: 'object.x',
       code: 1,
       problem: { code: 'host', line: 1, column: 1 },
     },
     {
-      reason: 'a name that is not there',
+      reason: 'an undeclared name',
       expression: 'nowhere',
       code: 1,
       problem: { code: 'undeclared_reference', line: 1, column: 1 },
@@ -46,7 +46,7 @@ describe('eval', () => {
       problem: { code: 'no_such_field', message: expect.stringContaining("'replicas'") },
     },
     {
-      reason: 'what does not parse is bad input',
+      reason: 'a syntax error is bad input',
       expression: '1 +',
       code: 2,
       problem: { code: 'syntax', line: 1, column: 4 },
@@ -70,8 +70,13 @@ describe('eval', () => {
     { reason: 'two documents', expression: '1', options: { filename: 'two.yaml' }, code: 'input/several' },
     { reason: 'no document', expression: '1', options: { filename: 'empty.yaml' }, code: 'input/nothing' },
     { reason: 'no YAML', expression: '1', options: { filename: 'broken.yaml' }, code: 'input/yaml' },
-    { reason: 'an alias that leads nowhere', expression: '1', options: { filename: 'alias.yaml' }, code: 'input/yaml' },
-    { reason: 'a schema that is none', expression: '1', options: { schema: 'widget.yaml' }, code: 'input/schema' },
+    { reason: 'an unresolved alias', expression: '1', options: { filename: 'alias.yaml' }, code: 'input/yaml' },
+    {
+      reason: 'a schema that is not a definition',
+      expression: '1',
+      options: { schema: 'widget.yaml' },
+      code: 'input/schema',
+    },
     {
       reason: 'a definition without versions',
       expression: '1',
@@ -79,20 +84,20 @@ describe('eval', () => {
       code: 'input/schema',
     },
     {
-      reason: 'a version that is not there',
+      reason: 'a version that does not exist',
       expression: '1',
       options: { schema: 'crd.yaml', schemaVersion: 'v9' },
       code: 'input/schema',
     },
     {
-      reason: 'an object that is not as its schema says',
+      reason: 'an object that does not match its schema',
       expression: '1',
       options: { filename: 'wrong.yaml', schema: 'crd.yaml' },
       code: 'input/schema',
     },
-    { reason: 'a variable that is no JSON', expression: '1', options: { var: { a: 'text' } }, code: 'input/variable' },
+    { reason: 'a variable that is not JSON', expression: '1', options: { var: { a: 'text' } }, code: 'input/variable' },
   ];
-  test.each(refusals)('refuses $reason', async ({ expression, options, code }) => {
+  test.each(refusals)('rejects $reason', async ({ expression, options, code }) => {
     const error = await run(evaluateOne, expression, options).catch((thrown) => thrown);
     expect(error).toMatchObject({ code });
     expect(exitCodeOf(error)).toBe(2);
@@ -100,7 +105,7 @@ describe('eval', () => {
 });
 
 describe('check', () => {
-  test('says everything that is wrong, with what was meant', async () => {
+  test('lists all errors, with suggestions', async () => {
     const expression = 'object.spec.replicsa > 1 && nowhere && object.metadata.labls == {}';
     const { code, err } = await run(checkOne, expression, { schema: 'crd.yaml' });
     expect(code).toBe(1);
@@ -122,7 +127,7 @@ describe('check', () => {
       answer: { type: 'bool', cost: { min: expect.any(Number), max: expect.any(Number) } },
     },
     {
-      reason: 'without one there is no bound',
+      reason: 'without a schema the cost is unbounded',
       expression: 'object.spec.names.all(n, n.startsWith("a"))',
       answer: { type: 'bool', cost: { max: null } },
     },
@@ -141,7 +146,7 @@ describe('check', () => {
     expect((await run(checkOne, expression, options)).out).toMatch(/^type: .+\ncost: \d+ to .+\n$/);
   });
 
-  test('what does not parse is bad input', async () => {
+  test('a syntax error is bad input', async () => {
     expect((await run(checkOne, 'a b')).code).toBe(2);
     expect((await run(checkOne, 'a b', { output: 'json' })).code).toBe(2);
   });
@@ -156,7 +161,7 @@ describe('explain', () => {
     });
   });
 
-  test('is data with -o json', async () => {
+  test('prints data with -o json', async () => {
     const { out } = await run(explainOne, 'limit.a <= 2', { var: { limit: '{"a":3}' }, output: 'json' });
     const { value, steps } = JSON.parse(out);
     expect(value).toBe(false);
@@ -176,7 +181,7 @@ describe('explain', () => {
     expect(JSON.parse(asJson.out)).toMatchObject({ error: { code: 'no_such_key' }, steps: expect.any(Array) });
   });
 
-  test('what does not parse is bad input', async () => {
+  test('a syntax error is bad input', async () => {
     expect((await run(explainOne, '(')).code).toBe(2);
   });
 });
@@ -191,7 +196,7 @@ describe('format', () => {
     },
     { reason: 'standard input', expression: '-', input: 'a  +\n b', code: 0, out: 'a + b\n' },
     { reason: 'as JSON', expression: 'a+b', output: 'json' as const, code: 0, out: '{"formatted":"a + b"}\n' },
-    { reason: 'what does not parse', expression: 'a +', code: 2, out: '' },
+    { reason: 'a syntax error', expression: 'a +', code: 2, out: '' },
   ];
   test.each(rows)('$reason', async ({ expression, input, output, code, out }) => {
     expect(await run(formatOne, expression, output && { output }, [input ?? ''])).toMatchObject({ code, out });

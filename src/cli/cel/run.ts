@@ -1,8 +1,8 @@
 /**
- * `kidp cel`: expressions from the command line, answered from files, without a cluster.
+ * `kidp cel` evaluates expressions from the command line against files, without a cluster.
  *
- * Exit codes: 0 a value or a clean check, 1 an evaluation that failed or an expression that does not check, 2 an
- * expression that does not parse, or input that cannot be read. A batch answers errors in its lines and ends with 0.
+ * Exit codes: 0 success, 1 a failed evaluation or an expression that does not type-check, 2 an expression that does not
+ * parse, or input that cannot be read. A batch reports errors in its output lines and exits with 0.
  */
 import { text } from 'node:stream/consumers';
 import {
@@ -54,7 +54,7 @@ export async function evaluateBatch(
   streams: CelStreams,
 ): Promise<number> {
   if (expression !== undefined) {
-    throw new InputError('expression', '--batch reads its expressions from standard input: leave this one out.');
+    throw new InputError('expression', '--batch reads its expressions from standard input: remove the argument.');
   }
   if (options.filename === '-' || options.old === '-' || options.params === '-') throw standardInputTaken();
   await batch(await openSession(options, streams), streams);
@@ -75,7 +75,7 @@ export async function checkOne(expression: string, options: CelOptions, streams:
   streams.out.write(
     options.output === 'json'
       ? `${JSON.stringify({ type, cost: { min, max: bounded ? max : null } })}\n`
-      : `type: ${type}\ncost: ${min} to ${bounded ? max : 'any: the sizes of the data have no bound'}\n`,
+      : `type: ${type}\ncost: ${min} to ${bounded ? max : 'unbounded: the data has no size limits'}\n`,
   );
   return 0;
 }
@@ -135,7 +135,7 @@ function reject(rejected: Rejected, session: Session, options: CelOptions, strea
   return rejectedCode(rejected, session);
 }
 
-/** What does not even parse is bad input; what parses and means nothing here has failed its check. */
+/** `rejectedCode` is 2 for an expression that does not parse (bad input), and 1 for one that does not type-check. */
 function rejectedCode({ source }: Rejected, { environment: { macros, language } }: Session): number {
   return parse(source.text, { macros, ...language }).ast === undefined ? 2 : 1;
 }
@@ -151,4 +151,4 @@ function stepToJson(step: Step, { source }: Compiled): string {
 }
 
 const standardInputTaken = (): InputError =>
-  new InputError('standard-input', 'standard input already carries the expressions: put the data into a file.');
+  new InputError('standard-input', 'standard input is already used for the expressions: put the data into a file.');

@@ -1,15 +1,15 @@
-/** The types of `object` from a CustomResourceDefinition. */
+/** Reads the types of `object` from a CustomResourceDefinition. */
 import { isMap, type JsonMap, type Schema, type SchemaTypes, typesFromSchema, type Value } from '../../cel/index.ts';
 import { InputError } from '../common/failure.ts';
 import { parseValue, readText } from './values.ts';
 
-/** `version` names one of the definition's; without it, the one that is stored. */
+/** `readSchema` reads the schema of a version; without `version`, that of the storage version. */
 export function readSchema(path: string, version: string | undefined): SchemaTypes {
   const definition = parseValue(readText(path), path);
   const kind = at(definition, 'spec', 'names', 'kind');
   const versions = at(definition, 'spec', 'versions');
   if (at(definition, 'kind') !== 'CustomResourceDefinition' || typeof kind !== 'string' || !Array.isArray(versions)) {
-    throw new InputError('schema', `${path}: this is no CustomResourceDefinition: --schema wants one.`);
+    throw new InputError('schema', `${path}: not a CustomResourceDefinition, which --schema requires.`);
   }
   const found = versions.find((each: Value) =>
     version === undefined ? at(each, 'storage') === true : at(each, 'name') === version,
@@ -19,7 +19,7 @@ export function readSchema(path: string, version: string | undefined): SchemaTyp
     const names = versions.map((each: Value) => String(at(each, 'name'))).join(', ');
     throw new InputError(
       'schema',
-      `${path}: ${version === undefined ? 'no stored version' : `no version ${version}`} with a schema; there is ${names}.`,
+      `${path}: ${version === undefined ? 'no storage version' : `no version ${version}`} with a schema; the versions are ${names}.`,
     );
   }
   return typesFromSchema(withMetadata(schema as unknown as Schema), { name: kind });
@@ -34,7 +34,7 @@ function at(value: Value | undefined, ...path: readonly string[]): Value | undef
   return current;
 }
 
-/** A definition leaves metadata to Kubernetes, and policies see all of it, unlike a definition's own rules. */
+/** `withMetadata` adds the fields of metadata, which definitions omit: policies see all of them, unlike the rules of a CRD. */
 function withMetadata(schema: Schema): Schema {
   return { ...schema, properties: { ...schema.properties, metadata: METADATA } };
 }

@@ -1,6 +1,6 @@
 /**
- * What the expressions of one command may refer to: an environment and the values of its variables, from the files and
- * words of the command line. The variables are those of Kubernetes' policies, and what `--var` adds.
+ * A session is the context of the expressions of one command: an environment and the values of its variables, from the
+ * files and flags of the command line. The variables are those of Kubernetes policies and those that `--var` adds.
  */
 import {
   CelError,
@@ -48,7 +48,7 @@ interface Variable {
   readonly value: Result;
 }
 
-/** The variables that a schema types. */
+/** The variables that get their type from the schema. */
 const TYPED: readonly string[] = ['object', 'oldObject'];
 
 export class Session {
@@ -65,7 +65,7 @@ export class Session {
     this.bounds = (path) => (TYPED.includes(path[0] ?? '') ? this.#schema?.bounds(path[0] as string)(path) : undefined);
   }
 
-  /** Made when it is first asked for: what has been compiled before needs none. */
+  /** The environment, created on first use: expressions that are already compiled do not need it. */
   get environment(): Environment {
     this.#environment ??= environment(this.#name, {
       variables: Object.fromEntries([...this.#variables].map(([name, { type }]) => [name, type])),
@@ -74,7 +74,7 @@ export class Session {
     return this.#environment;
   }
 
-  /** The names of the variables decide what an expression means here: their types follow from them. */
+  /** The names of the variables. They determine how an expression compiles, because the types follow from the names. */
   get names(): readonly string[] {
     return [...this.#variables.keys()];
   }
@@ -83,7 +83,7 @@ export class Session {
     return compile(expression, this.environment);
   }
 
-  /** Created for each evaluation, because an evaluation writes its position into an error. */
+  /** Returns new values for each evaluation, because an evaluation writes its position into an error. */
   values(): Readonly<Record<string, Result>> {
     const values = [...this.#variables].map(([name, { value }]) => [
       name,
@@ -92,25 +92,25 @@ export class Session {
     return Object.fromEntries(values);
   }
 
-  /** This session and values of a host, typed by the schema where it has a say. */
+  /** Returns this session with more values; `object` and `oldObject` are typed by the schema. */
   with(values: JsonMap): Session {
     const more = Object.entries(values).map(([name, value]) => [name, this.#typed(name, value)] as const);
     return new Session(this.#name, this.#schema, new Map([...this.#variables, ...more]));
   }
 
-  /** This session and a variable whose type an expression has given. */
+  /** Returns this session with a variable that has the type of an expression. */
   declare(name: string, type: Type, value: Value): Session {
     return new Session(this.#name, this.#schema, new Map([...this.#variables, [name, { type, value }]]));
   }
 
   #typed(name: string, value: Value): Variable {
     if (this.#schema === undefined || !TYPED.includes(name)) return { type: types.DYN, value };
-    // No object before or after: a policy finds null there, whatever the schema says of objects.
+    // Without an old or new object, a policy sees null, even if the schema is not nullable.
     return { type: this.#schema.type, value: value === null ? null : valueBySchema(value, this.#schema) };
   }
 }
 
-/** Reads what the command line names. Throws an InputError for what cannot be used. */
+/** `openSession` reads the files and variables of the command line. It throws an InputError for invalid input. */
 export async function openSession(options: CelOptions, streams: Pick<CelStreams, 'in'>): Promise<Session> {
   const schema = options.schema === undefined ? undefined : readSchema(options.schema, options.schemaVersion);
   const given: Record<string, Value> = {};
@@ -130,17 +130,17 @@ export async function openSession(options: CelOptions, streams: Pick<CelStreams,
   for (const name of Object.keys(given)) {
     const value = session.values()[name];
     if (!(value instanceof CelError)) continue;
-    throw new InputError('schema', `${name} is not as the schema says: ${value.message}. Correct one of the two.`);
+    throw new InputError('schema', `${name} does not match the schema: ${value.message}. Correct one of the two.`);
   }
   return session;
 }
 
-/** Stands where an expression asks for an object that nobody gave: only one that does ask must fail. */
-const missingObject = (): CelError => new CelError('host', 'there is no object: give one with -f');
+/** `missingObject` is the value of `object` if none was given: only expressions that use it fail. */
+const missingObject = (): CelError => new CelError('host', 'there is no object: set one with -f');
 
-/** Declared, so that an expression of a policy can be checked; there is no cluster here to ask. */
+/** `authorizers` declares the authorizer variables, so that policy expressions type-check; without a cluster they fail. */
 function authorizers(): readonly (readonly [string, Variable])[] {
-  const value = new CelError('host', 'there is no cluster to ask what the user may do: authorizer has no value here');
+  const value = new CelError('host', 'authorizer has no value: there is no cluster to check permissions');
   return [
     ['authorizer', { type: types.object('kubernetes.authorization.Authorizer'), value }],
     ['authorizer.requestResource', { type: types.object('kubernetes.authorization.ResourceCheck'), value }],
@@ -152,11 +152,11 @@ function parseVariable(name: string, text: string): Value {
     return decodeJson(text);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new InputError('variable', `--var ${name}: ${error.message}. Give its value as JSON: a text in quotes.`);
+    throw new InputError('variable', `--var ${name}: ${error.message}. Set its value as JSON, with strings in quotes.`);
   }
 }
 
-/** The request as far as the objects determine it; `--var request=…` replaces it. */
+/** `requestFor` derives the request from the objects as far as possible; `--var request=…` replaces it. */
 function requestFor(object: Value | undefined, oldObject: Value | undefined): Value {
   const subject = object ?? oldObject;
   if (subject === undefined || !isMap(subject)) return null;

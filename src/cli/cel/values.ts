@@ -1,4 +1,4 @@
-/** Data from files for expressions: YAML or JSON, with integers as exact as Kubernetes keeps them. */
+/** Reads data for expressions from YAML or JSON files, with integers as exact as in Kubernetes. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { LineCounter } from 'yaml';
@@ -15,16 +15,16 @@ export function readText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw new InputError('no-such-file', `${path}: cannot be read (${error.message}): name a file that can.`);
+    throw new InputError('no-such-file', `${path}: cannot be read (${error.message}): check the path and its mode.`);
   }
 }
 
-/** The one document in `source`. */
+/** `parseValue` parses the single document in `source`. */
 export function parseValue(source: string, file: string): Value {
   return (/^\s*[[{]/.test(source) ? parseJson(source) : undefined) ?? parseYaml(source, file);
 }
 
-/** Undefined for what is not JSON after all: YAML may start with a bracket too. */
+/** `parseJson` returns undefined if the source is not JSON: YAML may start with a bracket too. */
 function parseJson(source: string): Value | undefined {
   try {
     return decodeJson(source);
@@ -39,7 +39,7 @@ function parseYaml(source: string, file: string): Value {
   const documents = documentsOf(source, file, lines);
   const full = documents.filter(({ contents, errors }) => contents !== null || errors.length > 0);
   const [document] = full;
-  if (document === undefined) throw new InputError('nothing', `${file}: there is nothing in there.`);
+  if (document === undefined) throw new InputError('nothing', `${file}: the file is empty.`);
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
@@ -49,7 +49,7 @@ function parseYaml(source: string, file: string): Value {
     );
   }
   if (full.length > 1) {
-    throw new InputError('several', `${file}: there are ${full.length} documents: an expression sees one, keep that.`);
+    throw new InputError('several', `${file}: there are ${full.length} documents, want one: remove the others.`);
   }
   const value = hostValue(contentOf(document, file));
   if (value instanceof NonValue) throw new InputError('yaml', `${file}: ${String(value)}. Correct the YAML there.`);
@@ -80,7 +80,7 @@ function contentOf(
   }
 }
 
-/** As in Kubernetes: what int64 cannot hold is a double. */
+/** `fitInteger` converts integers beyond int64 to a double, as Kubernetes does. */
 function fitInteger(value: unknown): unknown {
   return typeof value === 'bigint' && (value < INT_MIN || value > INT_MAX) ? Number(value) : value;
 }

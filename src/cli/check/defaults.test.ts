@@ -31,12 +31,12 @@ const definition: Json = {
 };
 const thing = (spec: unknown): Json => ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec });
 
-describe('what is left out is filled in as the API server does', () => {
+describe('defaults are set the way the API server does', () => {
   const full = { size: 3, mode: 'slow', backup: { enabled: false } };
   const rows: { reason: string; spec: unknown; filled: unknown }[] = [
-    { reason: 'fields', spec: {}, filled: full },
+    { reason: 'unset fields', spec: {}, filled: full },
     {
-      reason: 'not an existing value',
+      reason: 'existing values are kept',
       spec: { size: 1, mode: 'x', backup: { enabled: true } },
       filled: { size: 1, mode: 'x', backup: { enabled: true } },
     },
@@ -46,17 +46,17 @@ describe('what is left out is filled in as the API server does', () => {
       spec: { parts: [{}, { weight: 2 }], tags: { a: {} } },
       filled: { ...full, parts: [{ weight: 1 }, { weight: 2 }], tags: { a: { on: true } } },
     },
-    { reason: 'null counts as left out', spec: { size: null }, filled: full },
+    { reason: 'null counts as unset', spec: { size: null }, filled: full },
     { reason: 'also without a default', spec: { parts: null, tags: { a: null } }, filled: { ...full, tags: {} } },
-    { reason: 'unless it may be null', spec: { mode: null }, filled: { ...full, mode: null } },
-    { reason: 'what has no place is left alone', spec: { other: [1] }, filled: { ...full, other: [1] } },
-    { reason: 'nothing is made of what is no object', spec: 'x', filled: 'x' },
+    { reason: 'unless it is nullable', spec: { mode: null }, filled: { ...full, mode: null } },
+    { reason: 'unknown fields are kept', spec: { other: [1] }, filled: { ...full, other: [1] } },
+    { reason: 'a value of another type is kept', spec: 'x', filled: 'x' },
   ];
   test.each(rows)('$reason', ({ spec, filled }) => {
     expect(withDefaults(thing(spec), schemasOf([definition])).spec).toEqual(filled);
   });
 
-  test('without a change it is the same object', () => {
+  test('an unchanged object is returned as the same object', () => {
     const object = thing({ size: 1, mode: 'x', backup: { enabled: true }, parts: [{ weight: 1 }] });
     expect(withDefaults(object, schemasOf([definition]))).toBe(object);
     const pod = { apiVersion: 'v1', kind: 'Pod', spec: {} };
@@ -70,7 +70,7 @@ describe('what is left out is filled in as the API server does', () => {
   });
 });
 
-describe('null is left out as the API server does', () => {
+describe('nulls are removed the way the API server does', () => {
   const rows: { reason: string; object: Json; read: Json }[] = [
     {
       reason: 'fields of any kind, also in lists',
@@ -89,7 +89,7 @@ describe('null is left out as the API server does', () => {
     expect(withDefaults({ ...type, ...object }, new Map())).toEqual({ ...type, ...read });
   });
 
-  test('metadata of a custom resource, too', () => {
+  test('in the metadata of a custom resource too', () => {
     const object = {
       ...thing({ size: 1, mode: 'x', backup: { enabled: true } }),
       metadata: { name: 'a', labels: null },
@@ -98,7 +98,7 @@ describe('null is left out as the API server does', () => {
   });
 });
 
-test("the platform's own kinds have theirs", () => {
+test("the platform's own kinds have defaults", () => {
   const database = { apiVersion: 'platform.company.com/v1', kind: 'Database', spec: { backup: {} } };
   expect(Object.keys(withDefaults(database, new Map()).spec)).not.toEqual(['backup']);
 });

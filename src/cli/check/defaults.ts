@@ -1,7 +1,7 @@
 /**
- * What the API server makes of an object before admission sees it: fields that are null are left out, and the schema of a custom
- * resource fills in what is left out. Without it a rule about such a field would be answered otherwise here than there. Defaults of
- * Kubernetes' own kinds are code of the API server's, and not known here.
+ * Applies defaulting the way the API server does before admission: null fields are removed, and the schema of a custom resource sets
+ * the defaults of unset fields. Without it, a rule on such a field would have another result here than in a cluster. The defaults of
+ * built-in kinds are code of the API server, and not known here.
  */
 import { GROUP, kindNamed, openApiOf, VERSION } from '../../api/index.ts';
 import type { Json } from '../../policy/index.ts';
@@ -14,10 +14,10 @@ interface SchemaNode {
   readonly items?: SchemaNode;
 }
 
-/** By `apiVersion kind`. */
+/** Schemas by `apiVersion kind`. */
 export type Schemas = ReadonlyMap<string, SchemaNode>;
 
-/** Of the CustomResourceDefinitions among the files. */
+/** `schemasOf` returns the schemas of the CustomResourceDefinitions among the files. */
 export function schemasOf(objects: readonly Json[]): Schemas {
   const schemas = new Map<string, SchemaNode>();
   for (const { kind, spec } of objects) {
@@ -30,20 +30,20 @@ export function schemasOf(objects: readonly Json[]): Schemas {
   return schemas;
 }
 
-/** The same object where there is nothing to fill in or to leave out. */
+/** `withDefaults` returns the object with defaults and without nulls; the same object if nothing changes. */
 export function withDefaults<Object extends Json>(object: Object, schemas: Schemas): Object {
   const schema = schemaOf(String(object.apiVersion), String(object.kind), schemas);
   if (schema === undefined) return withoutNulls(object) as Object;
   return withTypedMetadata(filled(object, schema) as Object);
 }
 
-/** Whatever the schema says of it, metadata is read by the API server's own types. */
+/** `withTypedMetadata` removes nulls from the metadata, which the API server reads with its own types, not with the schema. */
 function withTypedMetadata<Object extends Json>(object: Object): Object {
   const metadata = withoutNulls(object.metadata);
   return metadata === object.metadata ? object : { ...object, metadata };
 }
 
-/** Maps from names to text: there a null is read as empty text, elsewhere as nothing. */
+/** Fields that map names to strings: in them a null becomes an empty string, elsewhere it is removed. */
 const TEXTS: ReadonlySet<string> = new Set([
   'labels',
   'annotations',
@@ -53,7 +53,10 @@ const TEXTS: ReadonlySet<string> = new Set([
   'stringData',
 ]);
 
-/** Reads JSON as Kubernetes' built-in types do. Custom resources without a known schema are read alike, because their fields are rarely nullable. */
+/**
+ * `withoutNulls` removes nulls the way built-in types of Kubernetes do. It is also used for custom resources without a known schema,
+ * because their fields are rarely nullable.
+ */
 function withoutNulls(value: unknown, ofTexts = false): unknown {
   if (Array.isArray(value)) {
     return changedOrSame(
@@ -73,7 +76,7 @@ function withoutNulls(value: unknown, ofTexts = false): unknown {
   return made ?? value;
 }
 
-/** The cached schema of a custom resource; undefined if it is unknown. */
+/** `schemaOf` returns the schema of a custom resource; undefined if it is unknown. */
 export function schemaOf(apiVersion: string, kind: string, schemas: Schemas): SchemaNode | undefined {
   const type = `${apiVersion} ${kind}`;
   return schemas.get(type) ?? ourSchema(type);
@@ -107,7 +110,7 @@ function filledFields(fields: Json, { properties = {}, additionalProperties }: S
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    // A null where the schema knows none counts as left out.
+    // A null in a field that is not nullable counts as unset.
     if (value === null && typeof schema === 'object' && schema.nullable !== true) continue;
     made[name] = typeof schema === 'object' ? filled(value, schema) : value;
   }

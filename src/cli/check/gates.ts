@@ -1,6 +1,6 @@
 /**
- * The platform's own gates, without a cluster: who owns what is looked up among the files. An owner that is not there may be in the
- * cluster: then nothing that hangs on it is judged.
+ * Runs the platform's own admission gates without a cluster: owners are looked up among the files. An owner that is not among them may
+ * exist in the cluster, so the checks that depend on it are skipped.
  */
 import type { Facts } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
@@ -10,7 +10,7 @@ import type { LocatedObject } from '../documents/index.ts';
 import { type CheckResult, referenceOf } from './result.ts';
 
 export interface PlatformGates {
-  /** With what the platform itself would write into the object. */
+  /** Returns the request with the mutations that the platform itself makes. */
   mutate(request: AdmissionRequest): Promise<AdmissionRequest>;
   judge(located: LocatedObject, request: AdmissionRequest): Promise<CheckResult[]>;
   /** The policies that are evaluated for this request; a Policy is never evaluated against itself. */
@@ -18,8 +18,8 @@ export interface PlatformGates {
 }
 
 /**
- * Whether the gates could say anything at all: loading them takes a third of a short command. Policies and exceptions have no owner,
- * so that without labels of ours on them, and without a policy that looks at what the platform writes into them, they pass untouched.
+ * `concernsGates` reports whether the gates can have a result at all: loading them takes a third of the time of a short command.
+ * Policies and exceptions have no owner: without labels of the platform and without a policy that matches them, they pass unchanged.
  */
 export function concernsGates(objects: readonly Json[], { policies }: PolicySet): boolean {
   const ours = objects.filter(({ apiVersion }) => String(apiVersion).startsWith(`${GROUP}/`));
@@ -36,14 +36,14 @@ function mayMatch({ match }: PolicyModel, kind: string): boolean {
   return match.types === undefined || match.types.some((each) => matchesType(each, type));
 }
 
-/** Loaded only where they are needed. */
+/** `openGates` loads the gates, which are imported only when they are needed. */
 export async function openGates(world: World, { policies }: PolicySet): Promise<PlatformGates> {
   // Excluding a policy re-indexes all others, so it is done only if one of them could match it.
   const areJudged = policies.some(({ model }) => mayMatch(model, 'Policy'));
   const { decide, gates, mutateForPlatform, ownerOf, resolveChain, unknownChain, withoutItself } = await import(
     '../../admission/index.ts'
   );
-  /** The one object of that name; undefined where it is known that there is none. */
+  /** Returns the object of that name; undefined if it certainly does not exist. */
   function named(kind: string, name: string, namespace?: string): Json | undefined {
     const found = world.find({
       apiVersion: API_VERSION,
@@ -119,5 +119,5 @@ export async function openGates(world: World, { policies }: PolicySet): Promise<
   };
 }
 
-/** Not an error: thrown to get out of a chain that cannot be followed here. */
+/** Thrown to leave an owner chain that cannot be resolved from the files; it is not an error. */
 const notKnown: unique symbol = Symbol('not among the files');

@@ -1,6 +1,6 @@
 /**
- * What was read, sorted: the policies and exceptions that judge, compiled into one set, and the objects that are judged. A policy that
- * cannot be read or compiled is bad input, with its place in the file: without it the answer would be another one.
+ * Sorts the objects that were read: compiles policies and exceptions into one set. A policy that cannot be read or compiled is bad
+ * input, reported with its position: without it, the result would differ from admission.
  */
 import { GROUP, kindNamed, kinds, VERSION } from '../../api/index.ts';
 import { nearest } from '../../cel/internal.ts';
@@ -27,12 +27,12 @@ export interface Inventory {
   readonly policies: readonly CompiledPolicy[];
   readonly exceptions: readonly CompiledException[];
   readonly problems: readonly Problem[];
-  /** What an author should know, and what keeps nothing from being judged. */
+  /** Problems that do not prevent an evaluation. */
   readonly warnings: readonly Problem[];
 }
 
 interface InventoryOptions {
-  /** Namespaces that PolicyExceptions are taken from; left out, those of the engine. */
+  /** The namespaces in which PolicyExceptions apply; the default is that of the engine. */
   readonly exceptionNamespaces?: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function takeInventory(objects: readonly LocatedObject[], options: Invent
   return { set: policySet({ policies, exceptions, ...options }), policies, exceptions, problems, warnings };
 }
 
-/** Objects that judge others: nobody expects a policy to match them, and it is no news that none does. */
+/** `judgesOthers` recognizes policies and exceptions: it is not worth a note that no policy matches them. */
 export function judgesOthers({ object }: LocatedObject): boolean {
   return (
     isNative(object) || (isOurs(object.apiVersion) && (object.kind === 'Policy' || object.kind === 'PolicyException'))
@@ -82,14 +82,14 @@ class Sorter {
   #takeOurs(located: LocatedObject): void {
     const { apiVersion, kind } = located.object;
     if (apiVersion !== `${GROUP}/${VERSION}`) {
-      this.#refuse(located, 'unknown-kind', 'apiVersion', `there is no ${apiVersion}: write ${GROUP}/${VERSION}.`);
+      this.#refuse(located, 'unknown-kind', 'apiVersion', `there is no ${apiVersion}: use ${GROUP}/${VERSION}.`);
     } else if (kindNamed(kind) === undefined) {
       const near = nearest(
         kind,
         kinds.map((each) => each.kind),
       );
       const hint =
-        near === undefined ? `known are ${kinds.map((each) => each.kind).join(', ')}` : `did you mean ${near}?`;
+        near === undefined ? `known kinds are ${kinds.map((each) => each.kind).join(', ')}` : `did you mean ${near}?`;
       this.#refuse(located, 'unknown-kind', 'kind', `${apiVersion} has no kind ${kind}: ${hint}`);
     } else if (kind === 'Policy' && this.#isFirst(located)) {
       const { model, issues } = readPolicy(located.object);
@@ -112,11 +112,11 @@ class Sorter {
     for (const issue of more) this.#report(issue, located);
     if (exception !== undefined) this.exceptions.push(exception);
     if (this.#exceptionNamespaces.includes(model.namespace)) return;
-    const message = `PolicyException ${model.name} is not taken: exceptions count only in ${this.#exceptionNamespaces.join(', ')} (--exception-namespace says which).`;
+    const message = `PolicyException ${model.name} is ignored: exceptions apply only in ${this.#exceptionNamespaces.join(', ')} (set by --exception-namespace).`;
     this.warnings.push(problemAt(located, 'exception-namespace', 'metadata.namespace', message));
   }
 
-  /** Two policies of one name: a cluster would keep the later one, and nobody knows which that is. */
+  /** Reports a second policy of the same name: a cluster would keep the one applied last, which is unknown here. */
   #isFirst(located: LocatedObject): boolean {
     const identity = identityOf(located.object);
     const first = this.#seen.get(identity);
@@ -125,7 +125,7 @@ class Sorter {
       return true;
     }
     const { kind, metadata } = located.object;
-    const message = `${kind} ${metadata.name} is in ${first.file}:${first.line} already: give one of them another name.`;
+    const message = `${kind} ${metadata.name} is already defined in ${first.file}:${first.line}: rename one of them.`;
     this.#refuse(located, 'twice', 'metadata.name', message);
     return false;
   }

@@ -1,4 +1,4 @@
-/** What `kidp check` has to say of one object and one rule: the shape of `-o json`, which every other format is made from. */
+/** The result of `kidp check` for one object and one rule: the shape of `-o json`, from which all other formats are derived. */
 import type { RuleResult } from '../../policy/index.ts';
 import type { LocatedObject } from '../documents/index.ts';
 
@@ -10,42 +10,42 @@ interface ResourceReference {
   readonly namespace?: string;
   readonly name: string;
   readonly file: string;
-  /** Of the field that is wrong, where one is known, else of the object. */
+  /** The position of the invalid field if it is known, otherwise of the object. */
   readonly line: number;
   readonly column: number;
-  /** Helm's template. */
+  /** The Helm template. */
   readonly source?: string;
 }
 
 export interface CheckResult {
-  /** The policy, or the gate of the platform (`ownership`, `labels`); empty where none looked at the object. */
+  /** The policy, or the gate of the platform (`ownership`, `labels`); empty if none matched the object. */
   readonly policy: string;
   readonly rule: string;
   readonly resource: ResourceReference;
   /** `fail`: denied at admission. `warn`: admitted with a warning, or only audited. `error`: the rule could not be evaluated. */
   readonly result: Verdict;
   readonly message: string;
-  /** Whether admission would refuse the object because of this. */
+  /** Whether admission would deny the object because of this. */
   readonly denies: boolean;
-  /** What made the rule false, with its values. */
+  /** The sub-expressions that made the rule false, with their values. */
   readonly why?: string;
   readonly field?: string;
   readonly severity?: string;
   readonly category?: string;
-  /** `Audit` where the result is a `warn` that admission would not even warn of. */
+  /** `Audit` if the result is a `warn` that admission only audits. */
   readonly enforcement?: 'Deny' | 'Warn' | 'Audit';
   readonly binding?: string;
-  /** `namespace/name` of the PolicyException that it was skipped for. */
+  /** `namespace/name` of the PolicyException that exempts the object. */
   readonly exception?: string;
-  /** It was there at the base revision already (`--base`). */
+  /** Set if the base revision (`--base`) has the same finding. */
   readonly known?: true;
 }
 
-/** Findings are what somebody should look at. */
+/** `isFinding` reports whether a result needs attention. */
 export const isFinding = ({ result }: CheckResult): boolean =>
   result === 'fail' || result === 'warn' || result === 'error';
 
-/** What sets the exit code: what admission would refuse, and with `warn` every other finding; never what was there before. */
+/** `fails` decides the exit code: denials fail, and with `warn` every other finding too; known findings never fail. */
 export function fails(result: CheckResult, failOn: 'deny' | 'warn'): boolean {
   if (result.known === true) return false;
   return result.denies || (failOn === 'warn' && isFinding(result));
@@ -84,7 +84,7 @@ function enforcementOf({ result }: RuleResult): Pick<CheckResult, 'enforcement'>
   }
 }
 
-/** Looks up positions only for findings that show one, because it costs a parse of the document. */
+/** `referenceOf` looks up the position of a field only for findings that show one, because that parses the document. */
 export function referenceOf(located: LocatedObject, field?: string): ResourceReference {
   const { object, file, source } = located;
   const { namespace, name, generateName } = object.metadata;
@@ -99,12 +99,12 @@ export function referenceOf(located: LocatedObject, field?: string): ResourceRef
   };
 }
 
-/** `Deployment team-a/web`. */
+/** `describeResource` formats a resource as `Deployment team-a/web`. */
 export function describeResource({ kind, namespace, name }: ResourceReference): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** One object whatever its version: what `--old` and `--base` compare by. */
+/** `identityOf` identifies an object regardless of its version, for `--old` and `--base`. */
 export function identityOf(object: {
   apiVersion: string;
   kind: string;

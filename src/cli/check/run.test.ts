@@ -224,7 +224,7 @@ describe('bad input is exit code 2, all of it at once', () => {
     {
       reason: 'two policies of one name',
       files: { 'a.yaml': policy('p', 'true'), 'b.yaml': policy('p', 'true') },
-      err: /b\.yaml:3:12: Policy p is in a\.yaml:1 already/,
+      err: /b\.yaml:3:12: Policy p is already defined in a\.yaml:1/,
     },
     {
       reason: 'everything at once',

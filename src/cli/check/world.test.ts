@@ -36,7 +36,7 @@ describe('objects by query', () => {
       cluster: ['b'],
     },
     {
-      reason: 'files come before the cluster',
+      reason: 'files take precedence over the cluster',
       query: { apiVersion: 'v1', kind: 'ConfigMap', selector: { matchLabels: { old: 'yes' } } },
       files: [],
       cluster: [],
@@ -54,7 +54,7 @@ describe('objects by query', () => {
       cluster: [],
     },
     {
-      reason: 'a kind that nobody has read is unknown',
+      reason: 'a kind that was not read is unknown',
       query: { apiVersion: 'v1', kind: 'Pod' },
       files: undefined,
       cluster: undefined,
@@ -66,7 +66,7 @@ describe('objects by query', () => {
   });
 });
 
-test('namespaces come from files and flags, with the label that every one has', () => {
+test('namespaces are read from files and flags, and get the name label of Kubernetes', () => {
   const namespace = {
     apiVersion: 'v1',
     kind: 'Namespace',

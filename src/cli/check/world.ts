@@ -1,4 +1,4 @@
-/** What a decision may look at besides the object: what is among the files, on the command line and, where there is one, in the cluster. */
+/** Provides the other objects that a decision may read: from the files, the command line and, if given, the cluster. */
 import type { Schema } from '../../cel/index.ts';
 import type { Json, ObjectQuery, World } from '../../policy/index.ts';
 import { labelsOf, selects } from '../../policy/internal.ts';
@@ -6,10 +6,10 @@ import { schemaOf, schemasOf } from './defaults.ts';
 
 interface WorldInput {
   readonly now: number;
-  /** Everything that was read, to be judged or only to be looked at. */
+  /** All objects that were read, whether they are evaluated or only used as context. */
   readonly objects: readonly Json[];
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** Objects of a cluster, by `apiVersion kind`: for these kinds nothing is unknown. */
+  /** Objects of a cluster, by `apiVersion kind`: for these kinds the list is complete. */
   readonly live?: ReadonlyMap<string, readonly Json[]>;
 }
 
@@ -31,7 +31,7 @@ export function worldOf({ now, objects, namespaceLabels, live = new Map() }: Wor
       const kind = `${query.apiVersion} ${query.kind}`;
       const found = kinds.get(kind)?.filter((object) => answers(object, query)) ?? [];
       if (found.length > 0 || live.has(kind)) return found;
-      // Files hold a part of what a cluster has: that something is not among them does not mean that it is not there.
+      // Files contain only a part of a cluster: an object that is not among them may still exist.
       return query.name === undefined && kinds.has(kind) ? [] : undefined;
     },
   };
@@ -49,7 +49,7 @@ function indexByKind(objects: readonly Json[], live: ReadonlyMap<string, readonl
     kinds.set(kind, new Map());
     found.forEach(take);
   }
-  // What is in the files is what shall be.
+  // Files take precedence over the cluster: they are the desired state.
   objects.forEach(take);
   return new Map(
     [...kinds].map(([kind, found]) => [
@@ -67,7 +67,7 @@ function answers(object: Json, { name, namespace, selector }: ObjectQuery): bool
   );
 }
 
-/** The API server labels every Namespace with its name. */
+/** `withLabels` adds labels to a Namespace, and its name as a label, as the API server does. */
 function withLabels(namespace: Json, labels: Readonly<Record<string, string>>): Json {
   const own = { 'kubernetes.io/metadata.name': nameOf(namespace) };
   return {

@@ -1,6 +1,6 @@
 /**
- * `kidp clusters add`: the kubeconfig is read, flattened, tried and sealed here; what leaves this machine is sealed. First all is asked
- * as a dry run, so that nothing is left half done.
+ * `kidp clusters add` reads, flattens, tests and seals a kubeconfig on this machine; it is sent only sealed. A server-side dry run comes
+ * first, so that a failure leaves nothing behind.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ export async function addCluster(name: string, flags: AddFlags, streams: Streams
   return 0;
 }
 
-/** One context, everything inline, and tried. */
+/** `usableKubeconfig` returns a kubeconfig with one context and inline data, tested against its cluster. */
 async function usableKubeconfig(name: string, flags: AddFlags, streams: Streams): Promise<string> {
   const config = await configOf(flags, streams);
   try {
@@ -71,7 +71,7 @@ async function usableKubeconfig(name: string, flags: AddFlags, streams: Streams)
     readClusterKubeconfig(kubeconfig);
     if (flags.skipCheck === true) return kubeconfig;
     const { kubernetesVersion, milliseconds } = await probeKubeconfig(name, kubeconfig);
-    streams.err.write(`${name} runs Kubernetes ${kubernetesVersion} and answers in ${milliseconds} ms\n`);
+    streams.err.write(`${name} runs Kubernetes ${kubernetesVersion} and responds in ${milliseconds} ms\n`);
     return kubeconfig;
   } catch (error) {
     if (error instanceof FleetError) throw new InputError('kubeconfig', `${error.message}.`);
@@ -86,19 +86,19 @@ async function configOf(flags: AddFlags, streams: Streams): Promise<ClusterConfi
       ? await fromText(await readAll(streams.in), (file) => loadKubeconfig({ file, ...context }))
       : loadKubeconfig({ file: flags.from, ...context });
   const refuse = (what: string, instead: string): never => {
-    throw new InputError('kubeconfig', `the kubeconfig has ${what}, which the platform does not take: ${instead}.`);
+    throw new InputError('kubeconfig', `the kubeconfig has ${what}, which the platform does not support: ${instead}.`);
   };
   if (config.authenticator !== undefined) {
     refuse(
       'an exec plugin or an auth provider',
-      'make a service account there and use its token, or a client certificate',
+      'create a service account in the cluster and use its token, or use a client certificate',
     );
   }
-  if (config.impersonation !== undefined) refuse('a user to act as (as)', 'give the credentials of that user itself');
+  if (config.impersonation !== undefined) refuse('an impersonated user (as)', 'use the credentials of that user');
   if (config.basic !== undefined) refuse('a password', 'use a token or a client certificate');
-  if (config.proxyUrl !== undefined) refuse('a proxy (proxy-url)', 'the platform must reach the cluster itself');
+  if (config.proxyUrl !== undefined) refuse('a proxy (proxy-url)', 'the platform must reach the cluster directly');
   if (config.insecureSkipTlsVerify === true) {
-    refuse('insecure-skip-tls-verify', 'give the authority of the cluster in certificate-authority-data');
+    refuse('insecure-skip-tls-verify', 'set the CA of the cluster in certificate-authority-data');
   }
   return config;
 }
@@ -195,7 +195,7 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
   }
   await client.create(coreSecrets, secret, { fieldManager });
   try {
-    // Who has replaced it meanwhile is what matters: theirs is erased then.
+    // The Cluster is read again on each try: the Secret to erase is the one that this update replaces.
     await readAndWrite(name, async () => {
       const read = await stored();
       const body = {
@@ -213,10 +213,10 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
   streams.out.write(`the kubeconfig of ${name} was replaced; see \`kidp clusters status ${name}\`\n`);
 }
 
-/** Another one each time: who adds clusters needs the right to create Secrets, and none to read, change or delete one. */
+/** `newSecretName` is always unique, so that adding clusters requires only the permission to create Secrets. */
 const newSecretName = (name: string): string => `cluster-${name}-${randomBytes(4).toString('hex')}`;
 
-/** Without permission to delete it, the platform erases the Secret, because no Cluster names it. */
+/** `erase` deletes a Secret. Without permission to do so it does nothing: the platform deletes Secrets without a Cluster. */
 async function erase(client: Client, namespace: string, name: string): Promise<void> {
   await client.delete(coreSecrets, { namespace, name }).catch((error: unknown) => {
     if (!isNotFound(error) && !isForbidden(error)) throw error;

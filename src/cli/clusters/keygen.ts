@@ -1,4 +1,4 @@
-/** `kidp clusters keygen`: a key set with a new key first, which seals from then on; those before it still open. */
+/** `kidp clusters keygen` writes a key set with a new sealing key first; the older keys can still open Secrets. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { newKeySet, readKeyRing } from '../../fleet/index.ts';
 import { InputError } from '../common/failure.ts';
@@ -12,7 +12,7 @@ export interface KeygenFlags {
 export async function keygen({ out, keep }: KeygenFlags, streams: Streams): Promise<number> {
   const file = keep ?? out;
   const before = file === undefined ? undefined : read(file, keep !== undefined);
-  // What is no key set is not written over.
+  // A file that is not a key set must not be overwritten.
   if (before !== undefined && file !== undefined) await readKeyRing(before, file);
   const keys = await newKeySet(before);
   if (out === undefined) {
@@ -29,7 +29,7 @@ export async function keygen({ out, keep }: KeygenFlags, streams: Streams): Prom
   }
   const { sealing } = await readKeyRing(keys, out);
   streams.err.write(
-    `the key ${sealing.id} is in ${out}, readable by you alone: hand it to \`kidp serve --cluster-keys\`, and keep it out of Kubernetes\n`,
+    `the key ${sealing.id} is in ${out}, readable only by you: pass the file to \`kidp serve --cluster-keys\`, and do not store it in Kubernetes\n`,
   );
   return 0;
 }

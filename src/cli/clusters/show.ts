@@ -83,8 +83,8 @@ function rowOf({ metadata, spec, status }: Cluster) {
     health: status?.health ?? 'Unknown',
     paused: spec.paused ?? false,
     ready: ready?.status === 'True',
-    reason: ready?.reason ?? 'NotLookedAtYet',
-    message: ready?.message ?? 'The platform has not looked at it yet',
+    reason: ready?.reason ?? 'NotReconciled',
+    message: ready?.message ?? 'The platform has not reconciled it yet',
     kubernetesVersion: status?.kubernetesVersion,
     lastChecked: status?.lastCheckedTime,
   };

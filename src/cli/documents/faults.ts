@@ -1,6 +1,6 @@
 /**
- * What a YAML parser lets pass or takes forever over, looked for in one walk: keys that come twice or are no words, aliases that lead to
- * themselves, and so many aliases that a small file stands for an endless object. The time is that of the document's length.
+ * Finds, in one pass, YAML that the parser accepts or takes too long for: duplicate or non-scalar keys, recursive aliases, and so many
+ * aliases that a small file expands to a huge object. The time is linear in the length of the document.
  */
 import {
   type Alias,
@@ -19,7 +19,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** Manifests have a handful. */
+/** The limit of aliases in a document; manifests usually have only a few. */
 const MOST_ALIASES = 1000;
 
 export function faultIn(document: Document): Fault | undefined {
@@ -31,7 +31,7 @@ export function faultIn(document: Document): Fault | undefined {
   };
   visit(document, {
     Pair(_key, { key }) {
-      // The parser would write it out as text, and what is in it again for each level: hours for a kilobyte of question marks.
+      // The parser converts such a key to text once for each nesting level: a kilobyte of question marks takes hours.
       if (isCollection(key)) return found(key.range?.[0], 'A key must be a scalar, not a list or a map');
       return undefined;
     },

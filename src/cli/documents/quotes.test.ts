@@ -1,15 +1,19 @@
-/** Quoted texts whose later lines begin too far to the left: kubectl reads them. */
+/** Tests quoted scalars whose continuation lines have too little indentation, which kubectl accepts. */
 import { describe, expect, test } from 'vitest';
 import { SourceDocument } from './document.ts';
 import { indentedQuotes } from './quotes.ts';
 
 const read = (text: string) => new SourceDocument('a.yaml', text, () => 0).read();
 
-describe('are read as Go reads them', () => {
+describe('quoted scalars are read the way Go reads them', () => {
   test.each([
-    { reason: 'as far as the key', text: 'a:\n  b: "one\n  two"\n  c: 1\n', value: { a: { b: 'one two', c: 1 } } },
     {
-      reason: 'further left than the key',
+      reason: 'at the column of the key',
+      text: 'a:\n  b: "one\n  two"\n  c: 1\n',
+      value: { a: { b: 'one two', c: 1 } },
+    },
+    {
+      reason: 'left of the key',
       text: 'a:\n  b: "one\ntwo"\n  c: 1\n',
       value: { a: { b: 'one two', c: 1 } },
     },
@@ -28,12 +32,12 @@ describe('are read as Go reads them', () => {
       value: { a: { b: 'one two', c: 'three four' } },
     },
     {
-      reason: 'beside literal text that looks like one',
+      reason: 'beside a block scalar that looks like one',
       text: 'a:\n  b: |\n    c: "one\n    two\n  d: "three\n  four"\n',
       value: { a: { b: 'c: "one\ntwo\n', d: 'three four' } },
     },
     {
-      reason: 'beside an item of literal text',
+      reason: 'beside an item that is a block scalar',
       text: 'a:\n- |\n  c: "one\n- "three\n  four"\n- "five\n six"\n',
       value: { a: ['c: "one\n', 'three four', 'five six'] },
     },
@@ -42,7 +46,7 @@ describe('are read as Go reads them', () => {
   });
 });
 
-test('what is after them is still at its place', () => {
+test('positions after them do not change', () => {
   const document = new SourceDocument('a.yaml', 'a:\n  b: "one\n  two"\n  c: abc\n', () => 0);
   expect(document.place('a.c')).toEqual({ line: 4, column: 3 });
   expect(document.placeInText('a.c', { line: 1, column: 2 })).toEqual({ line: 4, column: 7 });
@@ -51,7 +55,7 @@ test('what is after them is still at its place', () => {
 test.each([
   { reason: 'a text that never ends', text: 'a:\n  b: "one\n  two\n' },
   { reason: 'a list that never ends', text: 'a: [1\n' },
-])('a slip stays one: $reason', ({ text }) => {
+])('invalid YAML stays invalid: $reason', ({ text }) => {
   expect(read(text)).toHaveProperty('problem.code', 'yaml');
   expect(indentedQuotes(text)).toBe(text);
 });

@@ -1,17 +1,17 @@
 /**
- * What Go's YAML takes, and with it kubectl, and YAML itself does not: the later lines of a quoted text may begin anywhere there. Moved to
- * the right they say the same, since what a line of quoted text begins with does not count.
+ * Indents the continuation lines of quoted scalars. Go's YAML parser, and so kubectl, accepts any indentation there, unlike the YAML
+ * specification. Indenting them does not change the value, because leading spaces of continuation lines are ignored.
  */
 
-/** What comes before a value on its line: indentation, dashes, a key, an anchor or a tag. */
+/** Matches everything before a value on its line: indentation, dashes, a key, an anchor or a tag. */
 const BEFORE_VALUE =
   /^((?: |- +)*)((?:[^\s"'#&!|>\-[\]{},][^"'#]*?|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')[ \t]*:[ \t]+)?(?:[&!]\S+[ \t]+)*/;
 const BLOCK = /^[|>][-+0-9]*[ \t]*(?:#.*)?$/;
 
-/** The text with each such line moved; the same where there is none. Lines stay lines. */
+/** `indentedQuotes` returns the text with such lines indented; the number of lines does not change. */
 export function indentedQuotes(text: string): string {
   const lines = text.split('\n');
-  /** Of a block of literal text, how far whatever is around it begins: more to the right is a part of it. */
+  /** The indentation of the parent of a block scalar: lines with more indentation are part of the scalar. */
   let around = Number.POSITIVE_INFINITY;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
@@ -36,7 +36,7 @@ const indentOf = (line: string): number => line.length - line.trimStart().length
 const movedTo = (column: number, line: string): string =>
   line.trim() === '' || indentOf(line) >= column ? line : `${' '.repeat(column)}${line.trimStart()}`;
 
-/** The line that a quoted text ends on; the one it begins on where it never does. */
+/** `closing` returns the last line of a quoted scalar; its first line if the closing quote is missing. */
 function closing(lines: readonly string[], first: number, from: number, quote: '"' | "'"): number {
   let at = from;
   for (let row = first; row < lines.length; row++, at = 0) {

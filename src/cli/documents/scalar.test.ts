@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { notJson, plainScalar } from './scalar.ts';
 
-// Each as `kubectl annotate --local -o json` reads it.
+// The expected values are those of `kubectl annotate --local -o json`.
 const rows: [string, unknown][] = [
   ['yes', true],
   ['on', true],

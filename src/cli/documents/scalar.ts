@@ -1,17 +1,17 @@
 /**
- * What a plain word in a manifest means. Kubernetes' clients read YAML by rules of their own, somewhere between YAML 1.1 and 1.2:
- * `yes` is true and `0644` is 420, but a date stays text. Whoever reads `0644` as 644 judges another object than the cluster gets.
+ * Resolves plain (unquoted) YAML scalars the way Kubernetes clients do, which is between YAML 1.1 and 1.2: `yes` is true and `0644` is
+ * 420, but a date stays a string. A reader that takes `0644` as 644 evaluates another object than the cluster gets.
  */
 
-/** A number that JSON cannot carry, and that no API server takes. */
+/** A number that JSON cannot represent, and that the API server rejects. */
 export const notJson: unique symbol = Symbol('no JSON number');
 
-/** The value of a scalar without quotes. Integers past 2^53 are exact, as in the values of our CEL. */
+/** `plainScalar` returns the value of an unquoted scalar. Integers beyond 2^53 are exact, as in CEL values. */
 export function plainScalar(text: string): unknown {
-  // Long texts are not looked for: that would be to read them whole.
+  // A long text is not looked up: hashing it would read all of it.
   if (text.length <= LONGEST_WORD && words.has(text)) return words.get(text);
   const first = text.charCodeAt(0);
-  // 0-9, and the signs and the dot that a number may begin with.
+  // A number starts with a digit, a sign or a dot.
   if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e) return numberOf(text);
   return text;
 }
@@ -47,7 +47,7 @@ function numberOf(text: string): unknown {
   return NO_NUMBER.test(text) ? notJson : text;
 }
 
-/** Past 2^53 an integer is a bigint, and past int64 a number again: a double, as in Kubernetes. */
+/** `exact` returns integers beyond 2^53 as a bigint, and those beyond int64 as a double, as Kubernetes does. */
 function exact(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) || value < -(2n ** 63n) || value >= 2n ** 63n ? number : value;

@@ -1,6 +1,6 @@
 /**
- * From the paths of a command line to texts: files, what is below directories, standard input, and what kustomize and Helm make of a
- * directory of theirs where the tool is at hand.
+ * Reads the paths of a command line: files, directories, standard input, and the output of kustomize and Helm for their directories if
+ * the tool is installed.
  */
 import { spawnSync } from 'node:child_process';
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { text } from 'node:stream/consumers';
 import type { Problem } from './document.ts';
 import { parseYaml } from './parse.ts';
 
-/** Text with manifests in it. */
+/** A text that contains manifests. */
 export interface SourceText {
   readonly file: string;
   readonly text: string;
-  /** The directory that a tool has made the text of: its lines stand in no file. */
+  /** The directory from which a tool rendered the text: its lines are in no file. */
   readonly renderedFrom?: { readonly tool: 'kustomize' | 'helm'; readonly directory: string };
 }
 
@@ -22,7 +22,7 @@ export interface Sources {
   readonly problems: Problem[];
 }
 
-/** What makes texts of a directory that is a tool's, and says in `problems` why it cannot. */
+/** `Render` renders the directory of a tool; on failure it adds the reason to `problems`. */
 type Render = (directory: string, problems: Problem[]) => SourceText[];
 
 interface Renderers {
@@ -31,13 +31,13 @@ interface Renderers {
 }
 
 interface SourceOptions {
-  /** In place of kustomize and Helm. */
+  /** Replacements for kustomize and Helm. */
   readonly renderers?: Partial<Renderers>;
-  /** Files of directories that do not have this in them are left alone. */
+  /** Files in directories that do not contain this string are skipped. */
   readonly mentioning?: string;
 }
 
-/** A file that two of the paths lead to is read once. */
+/** The state while reading; `seen` ensures that a file given by two paths is read once. */
 interface Reading extends Sources {
   readonly seen: Set<string>;
   readonly renderers: Renderers;
@@ -120,7 +120,7 @@ interface Found {
   charts: string[];
 }
 
-/** In a stable order. Hidden directories and node_modules hold no manifests of the user's. */
+/** `walk` collects files in a stable order. It skips hidden directories and node_modules, which contain no manifests of the user. */
 function walk(directory: string, found: Found, into: Reading, onlyTools = false): void {
   const isKustomization = kustomizationIn(directory) !== undefined;
   if (existsSync(join(directory, 'Chart.yaml'))) {
@@ -140,7 +140,7 @@ function walk(directory: string, found: Found, into: Reading, onlyTools = false)
     });
     return;
   }
-  // Beside a kustomization lie patches and values: they are kustomize's to read.
+  // Files beside a kustomization may be patches and values: only kustomize reads them.
   const filesToo = !onlyTools && !isKustomization;
   for (const entry of entries) {
     const path = join(directory, entry.name);
@@ -150,7 +150,7 @@ function walk(directory: string, found: Found, into: Reading, onlyTools = false)
   }
 }
 
-/** Only files and links to files are read, because a pipe would never end. A broken link is reported. */
+/** `isReadable` accepts only files and links to files, because a pipe would never end. A broken link is reported later. */
 function isReadable(entry: { isFile(): boolean; isSymbolicLink(): boolean }, path: string): boolean {
   if (!entry.isSymbolicLink()) return entry.isFile();
   try {
@@ -182,24 +182,24 @@ function kustomizationOf(directory: string): Kustomization {
     const read: unknown = parseYaml(readFileSync(kustomizationIn(directory) ?? '', 'utf8'));
     return typeof read === 'object' && read !== null ? read : {};
   } catch {
-    // kustomize itself says better what is wrong with it.
+    // kustomize reports the error better when it builds the directory.
     return {};
   }
 }
 
-/** What it names as its parts, as absolute paths. */
+/** `usedBy` returns the resources, bases and components of a kustomization as absolute paths. */
 export function usedBy(directory: string): string[] {
   const { resources, bases, components } = kustomizationOf(directory);
   return pathsIn([resources, bases, components], directory);
 }
 
-/** Files that say what is to be changed of an object: they may look like one, and are none. */
+/** `patchesOf` returns the patch files of a kustomization: they may look like objects, but are none. */
 function patchesOf(directory: string): string[] {
   const { patches, patchesStrategicMerge, patchesJson6902 } = kustomizationOf(directory);
   return pathsIn([patches, patchesStrategicMerge, patchesJson6902], directory);
 }
 
-/** Entries are paths, or have one. */
+/** `pathsIn` returns the paths of entries that are a path or have a field `path`. */
 const pathsIn = (lists: readonly unknown[], directory: string): string[] =>
   lists
     .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
@@ -240,7 +240,7 @@ function template(directory: string, problems: Problem[]): SourceText[] {
   return rendered(tried, file, { tool: 'helm', directory }, problems);
 }
 
-/** Of a chart, a directory or an archive; undefined where there is no helm. */
+/** `helmTemplate` renders a chart, a directory or an archive; undefined if helm is not installed. */
 export function helmTemplate(chart: string, flags: readonly string[] = []): Run | undefined {
   const [, release = 'release'] = /^([a-z0-9](?:[-a-z0-9]{0,50}[a-z0-9])?)/.exec(basename(resolve(chart))) ?? [];
   return firstThatRuns([['helm', 'template', release, chart, ...flags]]);
@@ -253,7 +253,7 @@ interface Run {
   readonly stderr: string;
 }
 
-/** Undefined where none of the programs is there. */
+/** `firstThatRuns` runs the first installed program; undefined if none is installed. */
 function firstThatRuns(commands: readonly (readonly [string, ...string[]])[]): Run | undefined {
   for (const [program, ...words] of commands) {
     const run = spawnSync(program, words, { encoding: 'utf8', maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -278,12 +278,12 @@ export function rendered(
   return [];
 }
 
-/** The file of a chart that Helm's comment names: its first step is the name of the chart, not of the directory. */
+/** `templateFile` returns the file that a comment of Helm names: its first segment is the chart, not the directory. */
 export function templateFile(directory: string, source: string): string {
   return shownPath(join(directory, source.split('/').slice(1).join('/')));
 }
 
-/** From where the command runs, if it is below. */
+/** `shownPath` returns a path relative to the working directory if it is below it, else the absolute path. */
 export function shownPath(path: string): string {
   const way = relative('.', path);
   return way.startsWith('..') ? resolve(path) : way;

@@ -1,4 +1,4 @@
-/** The graph of the platform, from objects: who owns what, who uses what, and what could be used. A value; how it looks is for others. */
+/** Builds the graph of the platform from objects: owners, dependencies and suggested dependencies. */
 import { TEAM_LABEL, type Team, team as teamKind } from '../../api/index.ts';
 import {
   allOwned,
@@ -16,13 +16,13 @@ import type { KubernetesObject } from '../../runtime/index.ts';
 import { type Known, type Suggestion, suggestions } from './suggest.ts';
 
 export interface GraphNode {
-  /** `Service team-backend/user-api`. */
+  /** The kind and name, such as `Service team-backend/user-api`. */
   readonly id: string;
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
   readonly phase?: string;
-  /** Somebody is said to own something, and is not there. */
+  /** Set for an owner that an object names but that does not exist. */
   readonly missing?: true;
 }
 
@@ -30,7 +30,7 @@ export interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly relation: 'owns' | 'uses';
-  /** Of what is used: `bound` by the platform, or so far only found by the selector. */
+  /** The state of a dependency: `bound` by the platform, or only matched by the selector so far. */
   readonly state?: 'bound' | 'matches';
 }
 
@@ -40,7 +40,7 @@ export interface Graph {
   readonly suggestions: readonly Suggestion[];
 }
 
-/** With a Team: what belongs to it, and what that uses or is used by. */
+/** `buildGraph` builds the graph. With a Team, it contains only its objects, their dependencies and their dependents. */
 export function buildGraph(objects: readonly KubernetesObject[], team?: Team): Graph {
   const shown = objects.filter(({ kind }) => kind === teamKind.kind || ownedKinds.some((each) => each.kind === kind));
   const owned = shown.filter(({ kind }) => kind !== teamKind.kind) as OwnedObject[];
@@ -62,7 +62,7 @@ export function buildGraph(objects: readonly KubernetesObject[], team?: Team): G
   };
 }
 
-/** By the label of a namespace where there is one, as in a cluster; else by the Team that names it, as in manifests. */
+/** `homesIn` maps namespaces to teams: by the label of the Namespace, as in a cluster, else by the Team that names it. */
 function homesIn(objects: readonly KubernetesObject[]): TeamOfNamespace {
   const homes = new Map<string, string>();
   for (const object of objects) {

@@ -1,4 +1,4 @@
-/** The objects of the platform, from manifests or from a cluster. */
+/** Reads the objects of the platform from manifests or from a cluster. */
 import { GROUP, kindNamed, schemaFor, type Team, team } from '../../api/index.ts';
 import { nearest } from '../../cel/internal.ts';
 import { describeObject, ownedKinds } from '../../reconcile/index.ts';
@@ -7,7 +7,7 @@ import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents/index.ts';
 
-/** Objects of other kinds are left out. Those of the platform must be what their schema says, or the graph would be of something else. */
+/** `objectsInFiles` reads the objects of the platform; other kinds are ignored. Each must be valid, or the graph would be wrong. */
 export async function objectsInFiles(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
@@ -23,7 +23,7 @@ export async function objectsInFiles(
 
 async function problemsOf(located: readonly LocatedObject[]): Promise<Problem[]> {
   const { Ajv } = await import('ajv');
-  // What a manifest of a cluster has besides (managedFields, a newer field) is none of our concern here.
+  // Additional fields of a live object, such as managedFields or fields of a newer version, are allowed.
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
   return located.flatMap((each) => {
@@ -42,7 +42,7 @@ async function problemsOf(located: readonly LocatedObject[]): Promise<Problem[]>
   });
 }
 
-/** One that gets its name when it is created. */
+/** `named` gives an object with generateName a placeholder name. */
 function named(object: KubernetesObject): KubernetesObject {
   const { name, generateName = '' } = object.metadata as { name?: string; generateName?: string };
   return name === undefined ? { ...object, metadata: { ...object.metadata, name: `${generateName}…` } } : object;
@@ -64,7 +64,7 @@ export async function objectsInCluster(client: Client): Promise<KubernetesObject
   return objects;
 }
 
-/** By its name, or by its namespace. */
+/** `teamNamed` finds a Team by its name or its namespace. */
 export function teamNamed(name: string, objects: readonly KubernetesObject[]): Team {
   const teams = objects.filter(({ kind }) => kind === team.kind) as Team[];
   const found =
@@ -73,7 +73,9 @@ export function teamNamed(name: string, objects: readonly KubernetesObject[]): T
   const names = teams.flatMap(({ metadata, spec }) => [metadata.name, spec.namespace]);
   const near = nearest(name, names);
   const known =
-    names.length === 0 ? 'there is no Team at all' : `known are ${[...new Set(names)].slice(0, 20).join(', ')}`;
+    names.length === 0
+      ? 'there is no Team'
+      : `known Teams and namespaces are ${[...new Set(names)].slice(0, 20).join(', ')}`;
   throw new InputError(
     'option',
     `--team "${name}" does not exist: ${near === undefined ? known : `did you mean ${near}?`}`,

@@ -1,8 +1,8 @@
-/** A graph as text for people, as dot for Graphviz, and as mermaid for pages. Names may come from anywhere: none of them gets to speak. */
+/** Renders a graph as text, as dot for Graphviz, and as Mermaid. Names are untrusted input and are escaped. */
 import type { Graph, GraphEdge, GraphNode } from './build.ts';
 import type { Suggestion } from './suggest.ts';
 
-/** A tree of who owns what; under each what it uses. */
+/** `asText` renders a tree of owners, with the dependencies of each object below it. */
 export function asText({ nodes, edges, suggestions }: Graph): string {
   const owns = Map.groupBy(edges.filter(isOwning), ({ from }) => from);
   const uses = Map.groupBy(
@@ -30,10 +30,10 @@ export function asText({ nodes, edges, suggestions }: Graph): string {
     });
   };
   for (const root of [...nodes].filter(({ id }) => !owned.has(id)).sort(byOrder)) write(root, '', '', '');
-  // Who owns each other in a circle hangs on nobody.
+  // Objects in an ownership cycle have no root.
   for (const node of [...nodes].sort(byOrder)) if (!seen.has(node.id)) write(node, '', '', '');
   if (suggestions.length > 0) lines.push('', 'suggestions:', ...suggestions.flatMap(suggestionLines));
-  return lines.length === 0 ? 'there is nothing to show\n' : `${lines.join('\n')}\n`;
+  return lines.length === 0 ? 'no objects found\n' : `${lines.join('\n')}\n`;
 }
 
 function suggestionLines({ for: who, message, field, selector }: Suggestion): string[] {
@@ -81,9 +81,9 @@ const isOwning = ({ relation }: GraphEdge): boolean => relation === 'owns';
 const stateOf = ({ phase, missing }: GraphNode): string =>
   missing ? '  (does not exist)' : phase === undefined ? '' : `  ${plain(phase)}`;
 
-/** What would steer a terminal or end a line is shown as it is written in JSON. */
+/** `plain` escapes control characters and line breaks the way JSON does. */
 const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped here
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (each) => JSON.stringify(each).slice(1, -1));
 
 const order = ['Team', 'Application', 'Service', 'Database', 'Cache', 'Topic', 'Secret'];

@@ -61,7 +61,7 @@ metadata: {name: not-ours}
 
 const run = (flags: string[], standardInput = shop) => runCommand(declareGraph, flags, { standardInput });
 
-test('as text: a tree of owners, what is used, and what could be', async () => {
+test('as text: a tree of owners with dependencies and suggestions', async () => {
   const { code, out, err } = await run(['-f', '-']);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toBe(`Team backend
@@ -77,15 +77,15 @@ Topic team-shared/events
 Topic team-shared/secret-events
 
 suggestions:
-- Service team-backend/api: its variables PASSWORD read the Secret db-connection of Database team-backend/db: declare the dependency, so that it is notified of every rotation
+- Service team-backend/api: its environment variables PASSWORD read the Secret db-connection of Database team-backend/db: declare the dependency, so that it is notified of every rotation
   spec.dependencies.databaseSelector: {matchLabels: {tier: "one"}}
 - Service team-backend/api: Cache team-backend/sessions belongs to the same Application team-backend/users, and nothing uses it
   spec.dependencies.cacheSelector: {matchLabels: {app: "sessions"}}
-- Service team-backend/api: its secretSelector matches no Secret: Secret team-backend/keys is near: app is key, not keys
+- Service team-backend/api: its secretSelector matches no Secret: Secret team-backend/keys is similar: label app is key, want keys
 `);
 });
 
-test('as JSON, of one team and what it touches', async () => {
+test('as JSON: one team with its dependencies and dependents', async () => {
   const { out } = await run(['-f', '-', '-o', 'json', '--team', 'team-backend']);
   const graph = JSON.parse(out);
   expect(graph.nodes.map(({ id }: { id: string }) => id)).toEqual([
@@ -120,7 +120,7 @@ test('as dot and mermaid', async () => {
   expect(mermaid).toContain('-.->|uses|');
 });
 
-test('who owns each other in a circle is shown once', async () => {
+test('objects in an ownership cycle are shown once', async () => {
   const circle = ['a', 'b'].map(
     (name, index) => `apiVersion: platform.company.com/v1
 kind: Application
@@ -132,7 +132,7 @@ spec: {owner: {kind: Application, name: ${['b', 'a'][index]}}}
   expect(out).toBe('Application space/a\n└─ Application space/b\n');
 });
 
-test('labels of a manifest do not get to steer a terminal or a graph', async () => {
+test('control characters and markup in manifests are escaped', async () => {
   const hostile = `apiVersion: platform.company.com/v1
 kind: Database
 metadata: {name: d, namespace: space, labels: {"a": "x\\u001b[31m\\"]; evil"}}
@@ -155,20 +155,20 @@ spec: {owner: {kind: Application, name: a}}
 
 test.each([
   {
-    reason: 'nothing of the platform',
+    reason: 'no object of the platform',
     flags: ['-f', '-'],
     input: 'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n',
     err: /no Team/,
   },
   {
-    reason: 'a Team that is not there',
+    reason: 'a Team that does not exist',
     flags: ['-f', '-', '--team', 'backends'],
     input: shop,
     err: /did you mean backend\?/,
   },
   { reason: 'manifests and a cluster', flags: ['-f', '-', '--kubeconfig', 'x'], input: shop, err: /not both/ },
   {
-    reason: 'an object that is not what its schema says',
+    reason: 'an object that does not match its schema',
     flags: ['-f', '-'],
     input: shop.replace('app: sessions', 'app: 5').replace('{sharedWith: [team-backend]}', '{sharedWith: 7}'),
     err: /spec\.sharedWith must be array/,

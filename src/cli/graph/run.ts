@@ -1,7 +1,7 @@
 /**
- * `kidp graph`: who owns what and who uses what, in manifests or in a cluster, with suggestions of dependencies.
+ * `kidp graph` shows ownership and dependencies in manifests or in a cluster, and suggests dependencies.
  *
- * Exit codes: 0 answered, whatever the answer is; 2 bad input.
+ * Exit codes: 0 success, also if the graph is empty; 2 bad input.
  */
 
 import { withClient } from '../common/client.ts';

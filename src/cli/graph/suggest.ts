@@ -1,6 +1,6 @@
 /**
- * What could be used and is not (requirement 001, "Dependency Discovery"): a Secret that is named by hand where a selector would follow
- * its rotation, a resource that nobody of its application uses, a selector that matches nothing.
+ * Suggests dependencies (requirement 001, "Dependency Discovery"): a Secret that is referenced by name although a selector would follow
+ * its rotation, a resource that its application does not use, a selector that matches nothing.
  */
 import {
   type Dependency,
@@ -16,17 +16,17 @@ import type { GraphEdge } from './build.ts';
 
 export interface Suggestion {
   readonly reason: 'secret-named-by-hand' | 'unused' | 'matches-nothing';
-  /** Who should change. */
+  /** The object to change. */
   readonly for: string;
-  /** What it should use, where that is known. */
+  /** The object that it should use, if known. */
   readonly use?: string;
   readonly message: string;
-  /** To put there. */
+  /** The field to set. */
   readonly field?: string;
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
 }
 
-/** All that there is, and how it is found. */
+/** `Known` holds all objects, with lookups. */
 export interface Known {
   readonly all: readonly OwnedObject[];
   readonly byKind: ReadonlyMap<string, readonly OwnedObject[]>;
@@ -60,7 +60,7 @@ export function suggestions(
   return [...byHand, ...unused, ...nothing];
 }
 
-/** Services are used from outside as well: that nobody here uses one says nothing. */
+/** The kinds that are reported as unused. Services are not among them, because they are also used from outside the platform. */
 const sourceKinds: readonly SourceKind[] = ['Database', 'Cache', 'Topic', 'Secret'];
 
 interface WithVariables {
@@ -84,13 +84,13 @@ function namedByHand(
         reason: 'secret-named-by-hand' as const,
         for: idOf(user),
         use: idOf(source),
-        message: `its variables ${names.map(({ name }) => name).join(', ')} read the Secret ${secret} of ${idOf(source)}: declare the dependency, so that it is notified of every rotation`,
+        message: `its environment variables ${names.map(({ name }) => name).join(', ')} read the Secret ${secret} of ${idOf(source)}: declare the dependency, so that it is notified of every rotation`,
         ...selecting(source, known),
       })),
   );
 }
 
-/** The Secret that the credentials of a resource are in, or will be. */
+/** `secretOf` returns the name of the Secret with the credentials of a resource, even if it does not exist yet. */
 function secretOf({ kind, metadata, spec, status }: OwnedObject): string {
   const { connectionSecret, secretName } = spec as { connectionSecret?: { name?: string }; secretName?: string };
   if (status?.connectionSecret !== undefined) return status.connectionSecret.name;
@@ -122,14 +122,14 @@ function matchesNothing(user: OwnedObject, { field, kind, selector }: Dependency
     .sort((one, other) => differences(one).length - differences(other).length);
   const nearly =
     near === undefined
-      ? `create a ${kind} with these labels, or have one shared`
-      : `${idOf(near)} is near: ${differences(near)
-          .map(([key, value]) => `${key} is ${near.metadata.labels?.[key] ?? 'not there'}, not ${value}`)
+      ? `create a ${kind} with these labels, or ask another team to share one`
+      : `${idOf(near)} is similar: ${differences(near)
+          .map(([key, value]) => `label ${key} is ${near.metadata.labels?.[key] ?? 'unset'}, want ${value}`)
           .join(', ')}`;
   return { reason: 'matches-nothing', for: idOf(user), message: `its ${field} matches no ${kind}: ${nearly}` };
 }
 
-/** The fewest labels that select only this resource of its kind. Keys of the platform are the same on all resources. */
+/** `selecting` returns the fewest labels that select only this resource of its kind; labels of the platform are not unique. */
 function selecting(source: OwnedObject, { byKind }: Known): Pick<Suggestion, 'field' | 'selector'> {
   const labels = Object.entries(source.metadata.labels ?? {}).filter(
     ([key]) => !key.startsWith('platform.company.com/'),

@@ -33,7 +33,7 @@ test('a list shows which operators can be rolled out, and their health', () => {
     [
       'NAME     NEWEST  NAMESPACE  CLUSTERS  HEALTHY  READY  REASON',
       'widgets  2.0.0   widgets    2         1        yes',
-      'other    2.0.0   widgets    2         1        no     NotLookedAtYet',
+      'other    2.0.0   widgets    2         1        no     NotReconciled',
       '',
     ].join('\n'),
   );

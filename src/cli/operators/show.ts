@@ -53,8 +53,8 @@ export function rowOf({ metadata, spec, status }: Operator) {
     installations: status?.installations ?? 0,
     healthyInstallations: status?.healthyInstallations ?? 0,
     ready: ready?.status === 'True',
-    reason: ready?.reason ?? 'NotLookedAtYet',
-    message: ready?.message ?? 'The platform has not looked at it yet',
+    reason: ready?.reason ?? 'NotReconciled',
+    message: ready?.message ?? 'The platform has not reconciled it yet',
   };
 }
 

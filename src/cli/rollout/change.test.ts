@@ -148,7 +148,7 @@ describe('what is decided', () => {
 
   test('of two levels the first', async () => {
     const server = serverWith([asked('one', { levels })], () => true);
-    expect((await decide('approval/one', 'Approve', server)).out).toContain('level 2 of 2 asks for 1 × Admin');
+    expect((await decide('approval/one', 'Approve', server)).out).toContain('level 2 of 2 requires 1 × Admin');
   });
 
   test('decides all pending Approvals; a denial is reported and is a failure', async () => {
@@ -188,11 +188,11 @@ describe('what is decided', () => {
       reason: 'both are there',
       name: 'widgets-2',
       objects: [waiting, asked('widgets-2')],
-      says: 'write approval/widgets-2',
+      says: 'use approval/widgets-2',
     },
-    { reason: 'it is decided', name: 'one', objects: [rejected], says: 'decided already: Rejected' },
+    { reason: 'it is decided', name: 'one', objects: [rejected], says: 'already decided: Rejected' },
     { reason: 'it waits for none', name: 'widgets-2', objects: [rollout()], says: 'waits for no Approval' },
-    { reason: 'no such kind', name: 'team/one', objects: [], says: 'write approval/NAME' },
+    { reason: 'no such kind', name: 'team/one', objects: [], says: 'want approval/NAME' },
   ])('makes no sense: $reason', async ({ name, objects, says }) => {
     await expect(
       decide(

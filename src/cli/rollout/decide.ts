@@ -1,6 +1,6 @@
 /**
- * `kidp rollout approve` and `reject`: one decision is added to an Approval, or to each that a rollout waits for. Who decides and when is
- * written by admission, from the user of the request; without it the API server takes no decision.
+ * `kidp rollout approve` and `reject` add a decision to an Approval, or to every Approval that a rollout waits for. Admission writes the
+ * user and the time of the decision; without it the API server rejects decisions.
  */
 import { type Approval, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
 import { ApiError, type Client, isNotFound } from '../../runtime/index.ts';
@@ -34,24 +34,24 @@ export async function decideWith(
   let refused = 0;
   for (const each of await undecided(client, name)) {
     if (!(await decided(client, each, entry, streams))) refused += 1;
-    // One rejection ends the rollout: what else it waited for needs none.
+    // One rejection ends the rollout: its other Approvals need no decision.
     else if (entry.decision === 'Reject') return 0;
   }
   return refused === 0 ? 0 : 1;
 }
 
-/** The Approval of that name, or those that the rollout of that name waits for. */
+/** `undecided` returns the Approval of that name, or the pending Approvals of the rollout of that name. */
 async function undecided(client: Pick<Client, 'get'>, name: string): Promise<Approval[]> {
   const [kind, rest] = name.includes('/') ? (name.split('/', 2) as [string, string]) : [undefined, name];
   if (kind !== undefined && kind !== 'approval' && kind !== 'rollout') {
-    throw new InputError('approval', `${name}: write approval/NAME or rollout/NAME, or the name alone.`);
+    throw new InputError('approval', `${name}: want approval/NAME, rollout/NAME or the name alone.`);
   }
   const one = kind === 'rollout' ? undefined : await findApproval(client, rest);
   const rollout = kind === 'approval' ? undefined : await findRollout(client, rest);
   if (one !== undefined && rollout !== undefined) {
     throw new InputError(
       'approval',
-      `there is both an Approval and an OperatorDeployment ${rest}: write approval/${rest} or rollout/${rest}.`,
+      `there is both an Approval and an OperatorDeployment ${rest}: use approval/${rest} or rollout/${rest}.`,
     );
   }
   if (one !== undefined) return [stillOpen(one)];
@@ -71,7 +71,7 @@ async function undecided(client: Pick<Client, 'get'>, name: string): Promise<App
 function stillOpen(found: Approval): Approval {
   const outcome = approvalOutcome(found);
   if (outcome === 'Pending') return found;
-  throw new InputError('approval', `Approval ${found.metadata.name} has been decided already: ${outcome}.`);
+  throw new InputError('approval', `Approval ${found.metadata.name} is already decided: ${outcome}.`);
 }
 
 async function findApproval(client: Pick<Client, 'get'>, name: string): Promise<Approval | undefined> {
@@ -113,7 +113,7 @@ async function decided(
   }
 }
 
-/** What an Approval has come to, and who is asked next. */
+/** `outcomeText` describes the outcome of an Approval and, while it is pending, the next level. */
 export function outcomeText(after: Approval): string {
   const { metadata, spec } = after;
   const outcome = approvalOutcome(after);
@@ -122,6 +122,7 @@ export function outcomeText(after: Approval): string {
   if (outcome !== 'Pending') return `${head}: ${outcome.toLowerCase()}`;
   const level = approvalLevel(after);
   const next = level === undefined ? undefined : spec.levels?.[level - 1];
-  if (level === undefined || next === undefined) return `${head}: your decision is noted, others have to decide too`;
-  return `${head}: your decision is noted; level ${level} of ${spec.levels?.length} asks for ${next.approvals} × ${next.role}`;
+  if (level === undefined || next === undefined)
+    return `${head}: your decision is recorded; more decisions are required`;
+  return `${head}: your decision is recorded; level ${level} of ${spec.levels?.length} requires ${next.approvals} × ${next.role}`;
 }

@@ -12,11 +12,11 @@ export interface Summary {
   readonly strategy: string;
   readonly phase: RolloutPhase;
   readonly paused: boolean;
-  /** The stage that is under way, counted from 1; 0 before the first. */
+  /** The current stage, counted from 1; 0 before the first. */
   readonly stage: number;
   readonly stages: number;
   readonly clusters: Counts;
-  /** Why it is where it is. */
+  /** The reason of the Ready condition. */
   readonly reason: string;
   readonly message: string;
   readonly created: string | undefined;
@@ -32,7 +32,7 @@ interface Counts {
   readonly rolledBack: number;
 }
 
-/** All of it, stage by stage. */
+/** `Report` is a summary with all stages and clusters. */
 export interface Report extends Summary {
   readonly stageList: readonly StageReport[];
   readonly approvals: readonly { name: string; type: ApprovalType; outcome: ApprovalOutcome }[];
@@ -79,8 +79,8 @@ export function summaryOf({ metadata, spec, status = {} }: Rollout): Summary {
     stage: status.stage ?? 0,
     stages: status.plan?.stages.length ?? 0,
     clusters: { total, healthy, failed, skipped, rolledBack },
-    reason: ready?.reason ?? 'NotLookedAtYet',
-    message: ready === undefined ? 'the platform has not looked at it yet' : plain(ready.message),
+    reason: ready?.reason ?? 'NotReconciled',
+    message: ready === undefined ? 'the platform has not reconciled it yet' : plain(ready.message),
     created: metadata.creationTimestamp,
     started: status.startedAt,
     finished: status.finishedAt,
@@ -125,5 +125,5 @@ const clusterReportOf = (cluster: ClusterStatus): ClusterReport => ({
 
 export const isFinished = ({ phase }: Pick<Summary, 'phase'>): boolean => phase === 'Completed' || phase === 'Failed';
 
-/** What others have written goes to a terminal: on one line, and with nothing in it that a terminal would obey. */
+/** `plain` makes text of other users safe for a terminal: one line, without control characters. */
 export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();

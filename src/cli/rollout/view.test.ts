@@ -9,16 +9,16 @@ import { barOf, viewOf } from './view.ts';
 
 const seen = { width: 100, height: 24, now, color: false };
 
-test('the live view: stages with their clusters, how far it is, and what happened last', () => {
+test('the live view shows stages with their clusters, the progress and recent history', () => {
   expect(viewOf(reportOf(rollout()), seen)).toEqual([
     'widgets-2  widgets 2.0.0  Canary  Deploying',
     'stage 2 of 3  ██████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 of 4 clusters  10m00s',
     'stage 2 of 3',
     '',
     '  Stage 1',
-    '    ✓ dev-1    Dev         Healthy      12/12 well, for 9m00s',
+    '    ✓ dev-1    Dev         Healthy      12/12 passed, healthy for 9m00s',
     '▶ Stage 2',
-    '    ◌ dev-2    Dev         Validating   3/4 well, 1 failed in a row  pods: web-1 is not ready',
+    '    ◌ dev-2    Dev         Validating   3/4 passed, 1 failed in a row  pods: web-1 is not ready',
     '    ▸ prod-eu  Production  Deploying',
     '  Stage 3',
     '    · prod-us  Production  Pending',
@@ -28,7 +28,7 @@ test('the live view: stages with their clusters, how far it is, and what happene
   ]);
 });
 
-test('what it waits for is said, and that it is paused', () => {
+test('the live view shows pending Approvals and a pause', () => {
   const waiting = rollout(
     {
       phase: 'Planning',
@@ -47,15 +47,15 @@ test('what it waits for is said, and that it is paused', () => {
   expect(viewOf(reportOf({ ...waiting, status } as typeof waiting), seen)).toEqual([
     'widgets-2  widgets 2.0.0  Canary  Planning  paused',
     'stage 0 of 1  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0 of 1 clusters',
-    'the platform has not looked at it yet',
-    'waits for Approval a-1 (VersionUpgrade)',
+    'the platform has not reconciled it yet',
+    'waiting for Approval a-1 (VersionUpgrade)',
     '',
     '  Stage 1',
     '    · dev-1  Dev  Pending',
   ]);
 });
 
-test('where not all clusters fit, those that need attention are shown and the others counted', () => {
+test('if not all clusters fit, those that need attention are shown and the others counted', () => {
   const many = Array.from({ length: 300 }, (_, index) =>
     cluster(`dev-${index}`, 1, { state: index === 250 ? 'Unhealthy' : index > 280 ? 'Deploying' : 'Healthy' }),
   );
@@ -65,22 +65,22 @@ test('where not all clusters fit, those that need attention are shown and the ot
   expect(lines.join('\n')).toMatch(/Stage 1 {2}… \d+ Deploying, 280 Healthy/);
 });
 
-test('a terminal gets no orders from what others have written', () => {
+test('control characters in messages do not reach the terminal', () => {
   const sneaky = cluster('dev-1', 1, { state: 'Unhealthy', message: 'bad\u001b[2J\u202enews\nand more' });
   const [line] = viewOf(reportOf(rollout({ clusters: [sneaky] })), seen).filter((each) => each.includes('dev-1'));
   expect(line).toBe('    ✗ dev-1  Dev  Unhealthy    bad [2J news and more');
 });
 
-test('colours are around what is seen, and change nothing of it', () => {
+test('colours do not change the visible text', () => {
   const report = reportOf(rollout());
   const colored = viewOf(report, { ...seen, color: true });
   expect(colored[0]).toBe('\u001b[1mwidgets-2\u001b[0m  widgets 2.0.0  Canary  \u001b[33mDeploying\u001b[0m');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test removes control characters.
   const stripped = colored.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());
   expect(stripped).toEqual(viewOf(report, seen));
 });
 
-test('whatever the rollout and the terminal, the view fits', () => {
+test('the view fits every terminal', () => {
   const clusters = fc.array(
     fc.record({ stage: fc.integer({ min: 1, max: 4 }), state: fc.constantFrom(...clusterStates) }),
     { minLength: 1, maxLength: 40 },
@@ -98,18 +98,18 @@ test('whatever the rollout and the terminal, the view fits', () => {
   );
 });
 
-describe('the bar', () => {
+describe('the progress bar', () => {
   const counts = { total: 10, healthy: 0, failed: 0, skipped: 0, rolledBack: 0 };
   test.each([
     { reason: 'nothing is done', of: {}, bar: ['', '', '░░░░░░░░░░'] },
     { reason: 'half is done', of: { healthy: 5 }, bar: ['█████', '', '░░░░░'] },
     { reason: 'all is done', of: { healthy: 10 }, bar: ['██████████', '', ''] },
     {
-      reason: 'what failed is seen, however little',
+      reason: 'a single failure is visible',
       of: { total: 1000, healthy: 500, failed: 1 },
       bar: ['█████', '▒', '░░░░'],
     },
-    { reason: 'all went back', of: { rolledBack: 10 }, bar: ['', '▒▒▒▒▒▒▒▒▒▒', ''] },
+    { reason: 'all are rolled back', of: { rolledBack: 10 }, bar: ['', '▒▒▒▒▒▒▒▒▒▒', ''] },
     { reason: 'there are no clusters yet', of: { total: 0 }, bar: ['', '', '░░░░░░░░░░'] },
   ])('$reason', ({ of, bar }) => {
     expect(barOf({ ...counts, ...of }, 10)).toEqual(bar);
@@ -126,7 +126,7 @@ test.each([
   expect(duration(milliseconds)).toBe(text);
 });
 
-test('a list is a table, and says where there is nothing', () => {
+test('a list is a table, and an empty list says so', () => {
   expect(listText([], now)).toContain('there are no rollouts');
   expect(listText([summaryOf(rollout()), summaryOf(rollout({}, { paused: true }))], now)).toBe(
     [
@@ -138,7 +138,7 @@ test('a list is a table, and says where there is nothing', () => {
   );
 });
 
-test('a status shows why it was rolled back, and the decisions', () => {
+test('the status shows the reason of a rollback, and the Approvals', () => {
   const back = rollout({
     phase: 'Failed',
     rollback: { reason: 'Unhealthy', message: 'dev-2: pods crash', startedAt: '2026-01-31T12:06:00Z' },

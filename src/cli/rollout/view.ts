@@ -1,25 +1,25 @@
 /**
- * The live view of a rollout: from what is known of it to the lines on the terminal, stage by stage and cluster by cluster. It fits the
- * height that there is: what needs attention is shown, what is alike is counted.
+ * Renders the live view of a rollout as lines for a terminal, by stage and cluster. It fits the height of the terminal: clusters that
+ * need attention are shown, the others are counted.
  */
 import type { ClusterState } from '../../api/index.ts';
 import type { ClusterReport, HistoryEntry, Report, StageReport } from './summary.ts';
 import { between, timeOfDay } from './times.ts';
 
 interface ViewOptions {
-  /** Columns and lines that may be used. */
+  /** The available columns and lines. */
   readonly width: number;
   readonly height: number;
   readonly now: number;
   readonly color: boolean;
-  /** What happened last: as many entries at most. */
+  /** The maximum number of recent history entries. */
   readonly entries?: number;
 }
 
 type Paint = 'good' | 'bad' | 'busy' | 'dim' | 'bold' | 'none';
 const codes: Readonly<Record<Paint, string>> = { good: '32', bad: '31', busy: '33', dim: '2', bold: '1', none: '' };
 
-/** A line is made of parts, so that it is cut by what is seen and not by what colours it. */
+/** A line consists of parts, so that it is cut by its visible characters, without counting colour codes. */
 type Part = readonly [text: string, paint?: Paint];
 
 export function viewOf(report: Report, { width, height, now, color, entries = 5 }: ViewOptions): string[] {
@@ -42,7 +42,7 @@ function headOf(report: Report, width: number, now: number): Part[][] {
     `${clusters.healthy} of ${clusters.total} clusters`,
     ...(clusters.failed > 0 ? [`${clusters.failed} failed`] : []),
     ...(clusters.rolledBack > 0 ? [`${clusters.rolledBack} rolled back`] : []),
-    ...(clusters.skipped > 0 ? [`${clusters.skipped} left out`] : []),
+    ...(clusters.skipped > 0 ? [`${clusters.skipped} skipped`] : []),
   ].join(', ');
   const time = started === undefined ? '' : `  ${between(started, finished ?? now)}`;
   const where = stages === 0 ? '' : `stage ${stage} of ${stages}  `;
@@ -53,7 +53,7 @@ function headOf(report: Report, width: number, now: number): Part[][] {
   const asked: Part[][] = report.approvals
     .filter(({ outcome }) => outcome !== 'Approved')
     .map(({ name: approval, type, outcome }) => [
-      [`${outcome === 'Pending' ? 'waits for' : 'refused by'} Approval ${approval} (${type})`, 'busy'],
+      [`${outcome === 'Pending' ? 'waiting for' : 'rejected by'} Approval ${approval} (${type})`, 'busy'],
     ]);
   return [title, progress, ...why, ...asked, []];
 }
@@ -63,7 +63,7 @@ const phasePaint = ({ phase }: Report): Paint => {
   return phase === 'Failed' || phase === 'RollingBack' ? 'bad' : 'busy';
 };
 
-/** What is done, what went wrong, and what is left, of so many characters. */
+/** `barOf` divides a progress bar of `size` characters into done, failed and remaining. */
 export function barOf(
   { total, healthy, failed, rolledBack }: Report['clusters'],
   size: number,
@@ -86,7 +86,7 @@ const signs: Readonly<Record<ClusterState, readonly [sign: string, paint: Paint]
   Failed: ['✗', 'bad'],
 };
 
-/** What is shown first where not all can be. */
+/** The states in the order of urgency: if not all clusters fit, the first states are shown. */
 const urgency: readonly ClusterState[] = [
   'Failed',
   'Unhealthy',
@@ -115,12 +115,12 @@ function stagesOf({ stageList, stage }: Report, room: number, now: number): Part
     ];
   });
   if (lines.length <= room) return lines;
-  // Not even the names of the stages fit: those around the one that is under way do.
+  // If not even the names of the stages fit, only those around the current stage are shown.
   const from = Math.max(0, Math.min(stage - 2, lines.length - room));
   return lines.slice(from, from + room);
 }
 
-/** As many as there is room for: what needs attention, then what belongs to the stage that is under way. */
+/** `shownOf` selects the clusters that fit: first by urgency, then those of the current stage. */
 function shownOf(stages: readonly StageReport[], current: number, room: number): ReadonlySet<ClusterReport> {
   const all = stages.flatMap(({ number, clusters }) => clusters.map((cluster) => ({ cluster, number })));
   const rank = ({ cluster, number }: (typeof all)[number]): number =>
@@ -129,7 +129,7 @@ function shownOf(stages: readonly StageReport[], current: number, room: number):
   return new Set(sorted.slice(0, room).map(({ cluster }) => cluster));
 }
 
-/** Those of a stage that are not shown, counted by their state. */
+/** `rest` counts the hidden clusters of a stage by state. */
 function rest(hidden: readonly ClusterReport[]): Part[] {
   if (hidden.length === 0) return [];
   const counts = urgency.flatMap((state) => {
@@ -146,9 +146,9 @@ function clusterLine(
 ): Part[] {
   const { name, environment, state, checks, checksPassed, failuresInRow, healthySince, message } = cluster;
   const [sign, paint] = signs[state];
-  const looked = checks === 0 ? '' : `${checksPassed}/${checks} well`;
+  const looked = checks === 0 ? '' : `${checksPassed}/${checks} passed`;
   const isWatched = state === 'Validating' || state === 'Healthy';
-  const since = isWatched && healthySince !== undefined ? `for ${between(healthySince, now)}` : '';
+  const since = isWatched && healthySince !== undefined ? `healthy for ${between(healthySince, now)}` : '';
   const failing = failuresInRow > 0 ? `${failuresInRow} failed in a row` : '';
   const health = [looked, since, failing].filter((part) => part !== '').join(', ');
   return [
@@ -163,7 +163,7 @@ function clusterLine(
 
 const entryLine = (entry: HistoryEntry): Part[] => [[entryText(entry), 'dim']];
 
-/** The same where there is no terminal: a line for each thing that happened. */
+/** `entryText` formats a history entry as one line, also for output without a terminal. */
 export const entryText = ({ at, what, message }: HistoryEntry): string =>
   `${timeOfDay(at)}  ${what.padEnd(18)}  ${message ?? ''}`.trimEnd();
 
