@@ -157,12 +157,12 @@ type Seen = Reflector<Deployable>;
 
 async function untilReady({ store }: Seen, count: number, say: (line: string) => void = () => {}): Promise<void> {
   const end = Date.now() + mostMilliseconds;
-  for (let told = Date.now(); Date.now() < end; ) {
+  for (let lastReport = Date.now(); Date.now() < end; ) {
     const ready = store.list().filter(({ status }) => status?.phase === 'ready').length;
     if (ready >= count) return;
-    if (Date.now() - told > 30_000) {
+    if (Date.now() - lastReport > 30_000) {
       say(`  ${ready} of ${count} are ready`);
-      told = Date.now();
+      lastReport = Date.now();
     }
     await sleep(500);
   }
@@ -179,17 +179,17 @@ function waits({ manager }: Stage, applied: Applied): number[] {
   return [...applied].map(([uid, at]) => ((acknowledged.get(uid) ?? Number.POSITIVE_INFINITY) - at) / 1000);
 }
 
-/** Seconds from when the broker reported that it is ready to when that was in the status. */
+/** `reports` returns the seconds from each `ready` report of the broker to its status update. */
 function reports({ manager }: Stage, { store }: Seen, applied: Applied): number[] {
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   for (const { message, uid, phase, result, sequence, timestamp } of manager.lines()) {
     if (message !== 'broker report' || phase !== 'ready' || result !== 'applied') continue;
-    told.set(`${uid} ${sequence}`, Date.parse(String(timestamp)));
+    reported.set(`${uid} ${sequence}`, Date.parse(String(timestamp)));
   }
   return store.list().flatMap(({ metadata, status }) => {
     if (!applied.has(metadata.uid ?? '')) return [];
     const { sequence, time = '' } = status?.lastReport ?? {};
-    return [((told.get(`${metadata.uid} ${sequence}`) ?? Number.POSITIVE_INFINITY) - Date.parse(time)) / 1000];
+    return [((reported.get(`${metadata.uid} ${sequence}`) ?? Number.POSITIVE_INFINITY) - Date.parse(time)) / 1000];
   });
 }
 

@@ -153,7 +153,7 @@ function writeCertificates(folder: string): void {
   writeFileSync(join(folder, 'tls.key'), pair.key, { mode: 0o600 });
 }
 
-/** The webhook may not be reached by everybody yet. */
+/** `apply` retries: the API server might not reach the webhook yet. */
 async function apply(client: Client, kind: Kind, name: string, spec: object): Promise<void> {
   const object = { apiVersion: API_VERSION, kind: kind.kind, metadata: { name }, spec } as KubernetesObject;
   await eventually(() => client.apply(kind.resource, object, { fieldManager: 'bench', force: true }), patient);

@@ -37,7 +37,7 @@ async function runBrokerCommand(words: readonly string[]): Promise<{ code: numbe
   return { code, ...written };
 }
 
-test('it passes the conformance suite, and ends in order', async () => {
+test('passes the conformance suite and shuts down cleanly', async () => {
   const [port, name] = [await freePort(), uniqueName('verified')];
   const broker = await startProcess([
     ...['--name', name, '--namespace', uniqueName('kidp-brokers'), '--port', '0', '--lease', '60'],
@@ -54,10 +54,10 @@ test('it passes the conformance suite, and ends in order', async () => {
   expect(await broker.kill('SIGTERM')).toBe(0);
 });
 
-test('killed again and again while it works, it does everything once and in order', async () => {
+test('executes every request once and in order although it is killed repeatedly', async () => {
   const [name, recordNamespace] = [uniqueName('killed'), uniqueName('kidp-brokers')];
   const namespace = await cluster.uniqueNamespace('team');
-  // The broker makes its keys when it first starts; the platform has to know them before.
+  // The broker creates its keys at its first start; the platform must know them before.
   await cluster.kubectl(['create', 'namespace', recordNamespace]);
   const store = secretKeyStore({ client, namespace: recordNamespace, name: `kidp-broker-${name}-keys` });
   const keys: KeyRing = await openKeyRing(store, { issuer: name, subject: name });
@@ -70,7 +70,7 @@ test('killed again and again while it works, it does everything once and in orde
   try {
     let broker = await startProcess(flags);
     const uids = Array.from({ length: 12 }, () => randomUUID());
-    /** As the platform's outbox does. */
+    /** Sends a request until it is accepted, like the outbox of the platform. */
     const delivered = (uid: string, generation: number, action: 'Deploy' | 'Delete') =>
       eventually(async () => {
         const spec = { image: `app:${generation}`, replicas: 1 };
@@ -84,7 +84,7 @@ test('killed again and again while it works, it does everything once and in orde
           spec,
         });
         return (await platform.post(broker.url, event)).status === 202;
-        // It is killed meanwhile, and takes as long to start as `startBrokerProcess` lets it.
+        // The broker is killed meanwhile, and its restart can take as long as `startBrokerProcess` allows.
       }, inTime);
     const story = async (uid: string, isGone: boolean) => {
       await delivered(uid, 1, 'Deploy');
@@ -102,7 +102,7 @@ test('killed again and again while it works, it does everything once and in orde
       const [generation, phase] = index % 3 === 0 ? [3, 'deleted'] : [2, 'ready'];
       await broker.whileRunning(platform.untilPhase(`${uid}/${generation}/0`, phase));
     }
-    // On a machine that stands still for a while it loses its lease, and begins again: then it knows its records a moment later.
+    // On a machine that stalls, the broker can lose its lease and restart: then it loads its records a moment later.
     const inLedger = async () => {
       const { body } = await platform.get(`${broker.url}/v1/ledger`);
       const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];

@@ -1,4 +1,4 @@
-/** The conformance suite: a good broker passes it, and each check fails where a broker breaks what it is about. */
+/** The conformance suite: a correct broker passes it, and each check fails for a broker that breaks its rule. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CheckResult, type KeyRing, verifyBroker } from '../../src/broker/index.ts';
 import { freePort } from '../../src/controlplane/ports.ts';

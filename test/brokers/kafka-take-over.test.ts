@@ -1,4 +1,4 @@
-/** Two brokers of one Kafka: the topic that the one has made, the other goes on with, and removes. */
+/** Two brokers of one Kafka: one takes over the topics of the other, and removes them. */
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -62,25 +62,25 @@ const sketch = (spec: Record<string, unknown> = {}): ResourceSketch => ({
   spec,
 });
 
-test('what another broker made is gone on with, and removed', async () => {
+test('a topic of another broker is maintained and removed', async () => {
   const topic = sketch({ config: { 'retention.ms': '60000' } });
   await old.ask(topic, 'ready');
   const taken = { ...topic, attempt: 1, spec: { partitions: 2 } };
   expect((await next.ask(taken, 'ready', [old.name])).outputs).toMatchObject({ topic: topic.name, partitions: '2' });
-  // A setting of the one before is no longer asked for.
+  // The setting of the former deployment is no longer requested.
   expect((await admin.read([topic.name])).get(topic.name)?.config['retention.ms']).not.toBe('60000');
   await next.ask({ ...topic, generation: 2, action: 'Delete' }, 'deleted', [old.name]);
   expect(await admin.exists(topic.name)).toBe(false);
 });
 
-test('what another broker made is removed by one that never deployed it', async () => {
+test('a topic of another broker is removed by a broker that never deployed it', async () => {
   const topic = sketch();
   await old.ask(topic, 'ready');
   await next.ask({ ...topic, generation: 2, action: 'Delete' }, 'deleted', [old.name]);
   expect(await admin.exists(topic.name)).toBe(false);
 });
 
-test('what another broker made elsewhere is neither called gone nor created again', async () => {
+test('a topic of another broker elsewhere is neither reported as deleted nor created again', async () => {
   const topic = sketch();
   const elsewhere = [uniqueName('elsewhere')];
   const unseen = { class: 'permanent', code: 'former-unseen' };

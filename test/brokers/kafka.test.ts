@@ -198,7 +198,7 @@ describe('from request to report, through Kafka', () => {
     expect(await admin.listTopics()).toContain(topic.name);
   });
 
-  test('what was changed by hand is reported, and brought back in line', async () => {
+  test('drift is reported and repaired', async () => {
     const topic = sketch({ config: { 'retention.ms': '60000' } });
     await deploy(topic);
     await setConfig(topic.name, 'retention.ms', '1');

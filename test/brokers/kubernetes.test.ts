@@ -269,7 +269,7 @@ describe('what is delivered more than once, late or out of order', () => {
     );
   });
 
-  test('a question is answered with what is there, or that nothing is', async () => {
+  test('a query is answered with the state of the deployment, or `absent`', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
     const { sequence } = await deploy(secret);
     await platform.post(url, platform.request({ ...secret, action: 'Query' }, { query: 1 }));

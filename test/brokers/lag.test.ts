@@ -1,4 +1,4 @@
-/** A broker whose watches are behind what it has itself just made: it must not take what it sees for what is there. */
+/** A broker whose watches lag behind its own writes: it must not mistake a stale cache for the current state. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';

@@ -1,4 +1,4 @@
-/** Two brokers of one cluster: what the one has made, the other goes on with, and removes. */
+/** Two brokers of one cluster: one takes over the deployments of the other, and removes them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
@@ -41,21 +41,21 @@ const takenOver = () => ({ formerBrokers: [old.name] });
 const stateOf = async ({ platform, url }: BrokerOnStage, { uid }: ResourceSketch) =>
   (await platform.get(`${url}/v1/deployments/${uid}`)).body.state;
 
-describe('what another broker made', () => {
-  test('is gone on with, and removed, by the one that takes over', async () => {
+describe('a deployment of another broker', () => {
+  test('is maintained and removed by the broker that takes over', async () => {
     const database = sketch('Database', { engine: 'postgresql', backup: { enabled: true } });
     const before = await old.ask(database, 'ready');
     const taken = { ...database, attempt: 1, spec: { engine: 'postgresql' } };
     const after = await next.ask(taken, 'ready', takenOver());
     expect(after.credentials?.revision).toBe(before.credentials?.revision);
-    // What was made for backups is not wanted any more, and whoever had it leaves it alone.
+    // The backup objects are no longer requested, and the former broker leaves everything alone.
     const makers = (await madeFor(client, database.uid)).map(({ metadata }) => [
       metadata.labels?.['broker.platform.company.com/name'],
       metadata.name,
     ]);
     expect(makers.filter(([maker, part]) => maker !== next.name || part?.includes('backup'))).toEqual([]);
     expect(await stateOf(old, database)).toBe('deleted');
-    // It says for good what it has cost until then; the other begins at nothing, and says so in the end.
+    // The former broker reports its final costs; the new one starts at zero and reports its own at the end.
     const lastCosts = ({ platform }: BrokerOnStage) =>
       platform.events.flatMap(({ data }) => ('final' in data && data.resource.uid === database.uid ? [data] : []));
     await eventually(() => lastCosts(old).length > 0);
@@ -68,17 +68,17 @@ describe('what another broker made', () => {
     expect(lastCosts(old)).toHaveLength(1);
   });
 
-  test('is removed by one that never deployed it, disks too', async () => {
+  test('is removed with its volumes by a broker that never deployed it', async () => {
     const database = sketch('Database', { engine: 'postgresql' });
     const target = { name: 'disks', provider: 'onprem' };
-    // There is no disk to be had, so it hangs: it is there all the same.
+    // No volume can be provisioned, so the deployment hangs, but its objects exist.
     await old.platform.post(old.url, old.platform.request(database, { target }));
     await eventually(async () => (await madeFor(client, database.uid, [claims])).length > 0);
     await next.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', { target, ...takenOver() });
     expect(await madeFor(client, database.uid)).toEqual([]);
   });
 
-  test('goes back, and is removed by the one that had it first', async () => {
+  test('is returned to and removed by its first broker', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
     const first = await old.ask(secret, 'ready');
     await next.ask({ ...secret, attempt: 1 }, 'ready', takenOver());
@@ -90,7 +90,7 @@ describe('what another broker made', () => {
     expect(await madeFor(client, secret.uid)).toEqual([]);
   });
 
-  test('is not called gone, nor created again, where nothing is to be seen of it', async () => {
+  test('is neither reported as deleted nor created again if the broker cannot see it', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
     const elsewhere = { formerBrokers: [uniqueName('elsewhere')] };
     const unseen = { class: 'permanent', code: 'former-unseen' };
@@ -100,14 +100,14 @@ describe('what another broker made', () => {
     expect((await next.ask(gone, 'failed', elsewhere)).error).toMatchObject(unseen);
   });
 
-  test('is gone where its broker failed before it made anything', async () => {
+  test('counts as deleted if its broker failed before it created anything', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', remoteRef: { path: 'no-such' } }] });
     await old.ask(secret, 'failed');
     await next.ask({ ...secret, generation: 2, action: 'Delete' }, 'deleted', takenOver());
   });
 });
 
-test('what a deployment left behind that failed midway is found without the prefix of its target', async () => {
+test('the remains of a failed deployment are found without the namespace prefix of its target', async () => {
   const prefix = uniqueName('p');
   const full = `${prefix}${namespace}`;
   await cluster.kubectl(['create', 'namespace', full]);
@@ -132,7 +132,7 @@ test('what a deployment left behind that failed midway is found without the pref
   const failed = await old.ask(database, 'failed', { target });
   expect(failed.error).toMatchObject({ class: 'quota' });
   expect((await madeFor(client, database.uid, [secrets])).map(({ metadata }) => metadata.namespace)).toEqual([full]);
-  // The target is gone by then, and with it its parameters.
+  // By then the target has been deleted, with its parameters.
   const gone = { name: 'prefixed', provider: 'unknown' };
   await old.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', { target: gone });
   expect(await madeFor(client, database.uid)).toEqual([]);

@@ -1,11 +1,11 @@
-/** Chaos in short: everybody is hurt about once. `npm run soak -- chaos` goes on for as long as one likes. */
+/** A short chaos run: about one fault per component. `npm run soak -- chaos` runs for as long as requested. */
 import { expect, test } from 'vitest';
 import { runChaos } from './support/run.ts';
 
-/** The same plan in every run, so that a run says something about the change and not about its luck. */
+/** The same fault plan in every run, so that a failure points to a change and not to chance. */
 const { KIDP_SEED = '20261116' } = process.env;
 
-test('whoever is killed or stopped, every object becomes what its user was told, once and in order', async () => {
+test('whichever process is killed or paused, every acknowledged change is deployed once and in order', async () => {
   const said: string[] = [];
   const report = await runChaos({
     seed: KIDP_SEED === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(KIDP_SEED),
@@ -20,5 +20,5 @@ test('whoever is killed or stopped, every object becomes what its user was told,
   });
   expect(report.work.created).toBeGreaterThan(0);
   expect(report.faults).toBeGreaterThan(5);
-  // To start, 180 s for users and 240 s for all to come true: what is too slow is then said with what is known of it.
+  // Startup, 180 s for users and 240 s to converge: those timeouts fail with a diagnosis, this one would not.
 }, 900_000);

@@ -1,4 +1,4 @@
-/** The judge of chaos, given evidence of each thing that must never happen: one who finds nothing wrong proves nothing. */
+/** Tests the judge of chaos runs with evidence of every violation: a judge that never finds one proves nothing. */
 import { describe, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
@@ -80,20 +80,20 @@ const gone: Evidence = {
   departures: [departure],
 };
 
-describe('what is well', () => {
+describe('valid evidence', () => {
   test.each([
     { reason: 'nothing at all', evidence: nothing },
     { reason: 'an object that is ready at its last generation', evidence: converged },
-    { reason: 'an object that was deleted, after what it stood for', evidence: gone },
+    { reason: 'an object that was deleted after its deployment', evidence: gone },
     {
-      reason: 'an object whose broker keeps its records in Kafka, and asked about once more after it was gone',
+      reason: 'a deleted object whose broker keeps its records in Kafka, and was queried once more afterwards',
       evidence: {
         ...gone,
         records: [record(deletes), record(deletes, { changedAt: '2026-01-01T00:00:05.000Z' })],
         departures: [{ ...departure, recordState: undefined }],
       },
     },
-    { reason: 'one that was deleted before it was ever dispatched', evidence: { ...nothing, expected: [deleted] } },
+    { reason: 'an object that was deleted before it was dispatched', evidence: { ...nothing, expected: [deleted] } },
     {
       reason: 'the same claim in record after record, and the oldest dropped',
       evidence: { ...converged, records: [record(deploys), record(deploys), record(deploys.slice(1))] },
@@ -103,19 +103,19 @@ describe('what is well', () => {
   });
 });
 
-describe('what must not be', () => {
+describe('violations', () => {
   test.each([
     {
       rule: 'lost',
-      reason: 'an object that nobody deleted is gone',
+      reason: 'an object that no user deleted does not exist',
       evidence: { ...converged, stored: [], things: [] },
     },
     {
       rule: 'lost',
-      reason: 'an object that nobody deleted went',
+      reason: 'an object that no user deleted was removed',
       evidence: { ...converged, departures: [departure] },
     },
-    { rule: 'unasked', reason: 'an object that nobody made', evidence: { ...converged, expected: [] } },
+    { rule: 'unasked', reason: 'an object that no user created', evidence: { ...converged, expected: [] } },
     {
       rule: 'unfinished',
       reason: 'an older generation is ready',
@@ -136,21 +136,21 @@ describe('what must not be', () => {
       reason: 'the broker has an older deployment',
       evidence: { ...converged, records: [record(deploys.slice(0, 1))] },
     },
-    { rule: 'unfinished', reason: 'the broker knows nothing of it', evidence: { ...converged, records: [] } },
+    { rule: 'unfinished', reason: 'the broker has no record of it', evidence: { ...converged, records: [] } },
     { rule: 'unfinished', reason: 'there is nothing in the target', evidence: { ...converged, things: [] } },
     {
       rule: 'unfinished',
-      reason: 'what is in the target is of another spec',
+      reason: 'the target has the deployment of another spec',
       evidence: { ...converged, things: [{ ...thing, shape: { keys: ['b'] } }] },
     },
     {
       rule: 'unfinished',
-      reason: 'users got nothing of it',
+      reason: 'there is no connection Secret',
       evidence: { ...converged, connections: new Map() },
     },
     {
       rule: 'unfinished',
-      reason: 'users got what was there before',
+      reason: 'the connection Secret is stale',
       evidence: { ...converged, connections: new Map([[uid, ['before']]]) },
     },
     {
@@ -182,27 +182,27 @@ describe('what must not be', () => {
     },
     {
       rule: 'order',
-      reason: 'a thing was written for an older deployment after a newer one',
+      reason: 'the target was written for an older deployment after a newer one',
       evidence: { ...converged, executions: new Map([[uid, [id(2), id(1)]]]) },
     },
     {
       rule: 'order',
-      reason: 'a status went back to an older deployment',
+      reason: 'a status returned to an older deployment',
       evidence: { ...converged, intents: new Map([[uid, [id(1, 2), id(1, 1)]]]) },
     },
     {
       rule: 'early',
-      reason: 'an object went before what it stood for',
+      reason: 'an object was removed before its deployment',
       evidence: { ...gone, departures: [{ ...departure, left: ['secrets/s'] }] },
     },
     {
       rule: 'early',
-      reason: 'an object went before its broker had said that it is gone',
+      reason: 'an object was removed before its broker confirmed the deletion',
       evidence: { ...gone, departures: [{ ...departure, recordState: 'claimed' as const }] },
     },
     {
       rule: 'early',
-      reason: 'an object went before its broker wrote in Kafka that it is gone',
+      reason: 'an object was removed before its broker recorded the deletion in Kafka',
       evidence: {
         ...gone,
         records: [record(deploys), record(deletes, { changedAt: '2026-01-01T00:00:00.001Z' })],
@@ -211,13 +211,13 @@ describe('what must not be', () => {
     },
     {
       rule: 'early',
-      reason: 'an object is gone, and its broker was never told',
+      reason: 'an object was removed without a delete request to its broker',
       evidence: { ...gone, records: [record(deploys)] },
     },
-    { rule: 'orphan', reason: 'a thing without an object', evidence: { ...gone, things: [thing] } },
+    { rule: 'orphan', reason: 'a deployment without an object', evidence: { ...gone, things: [thing] } },
     {
       rule: 'orphan',
-      reason: 'a thing that nobody knows the owner of',
+      reason: 'a deployment without a known owner',
       evidence: { ...converged, things: [thing, { ...thing, uid: undefined }] },
     },
   ])('$rule: $reason', ({ rule, evidence }) => {

@@ -1,6 +1,6 @@
 /**
- * Everything together, through a real Kafka that asks everybody for a certificate: as it should be, with certificates that change all the
- * time, with a broker that is away, and with Kafka itself away. Judged by the ledgers of the brokers.
+ * Dispatch end to end through a real Kafka with mutual TLS: the normal case, rotating certificates, an unavailable broker and an
+ * unavailable Kafka. The ledgers of the brokers show whether every deployment was executed once and in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Admin } from '@platformatic/kafka';
@@ -29,12 +29,12 @@ let kafka: Kafka;
 let relay: Relay;
 let stage: Stage;
 let objects: Objects;
-/** What everybody shows; asked for at each connection. */
+/** The client certificate of all clients, read at each connection. */
 let certificate: KafkaTls;
 
 beforeAll(async () => {
   relay = await startRelay();
-  // Clients are told to come through the relay.
+  // Clients connect through the relay.
   kafka = await startKafka({ tls: true, settings: { 'advertised.listeners': `CLIENT://127.0.0.1:${relay.port}` } });
   relay.to(Number(kafka.bootstrapServers[0]?.split(':')[1]));
   certificate = kafka.clientCertificate('kidp');
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 lifecycleTests(() => stage, 'Kafka');
 
-test('what is marked urgent goes by HTTP though Kafka is there, and by Kafka again when it no longer is', async () => {
+test('urgent requests are sent over HTTP although Kafka is available, and over Kafka again when they are no longer urgent', async () => {
   const { metadata } = await objects.create('Secret', 'urgent', { urgent: true });
   await objects.ready('Secret', 'urgent');
   await objects.change('Secret', 'urgent', { urgent: false });
@@ -72,7 +72,7 @@ test('what is marked urgent goes by HTTP though Kafka is there, and by Kafka aga
   }, patient);
 });
 
-test('a broker that is silent: unknown, with an event; it is asked, and answers when it is back', async () => {
+test('a silent broker: the phase is unknown, with an event; the broker is queried and responds after its restart', async () => {
   await stage.stopPlatform();
   await stage.startPlatform({ answerMilliseconds: 1_000 });
   await stage.cluster.stop();
@@ -84,7 +84,7 @@ test('a broker that is silent: unknown, with an event; it is asked, and answers 
   await stage.cluster.start();
   const ready = await objects.ready('Secret', 'silent');
   expect(ready.status?.deploymentId).toBe(`${ready.metadata.uid}/1/1`);
-  // The question comes after the request that it is about, and may be read after the object is ready.
+  // The query follows its request in the topic, and can be read after the object is ready.
   await eventually(
     () =>
       stage.lines.some(
@@ -101,7 +101,7 @@ test('a broker that is silent: unknown, with an event; it is asked, and answers 
   await stage.startPlatform();
 });
 
-test('reports that were refused, for a key that the Broker lacked or with no Broker there, are asked for once that is over', async () => {
+test('reports that were rejected (unknown key, no Broker) are queried once the cause is fixed', async () => {
   await stage.stopPlatform();
   await stage.startPlatform({ answerMilliseconds: 10_000 });
   await objects.create('Secret', 'refused');
@@ -114,7 +114,7 @@ test('reports that were refused, for a key that the Broker lacked or with no Bro
       { apiVersion, kind, metadata: { name: cluster.name }, spec: { ...spec, identity } } as UnknownObject,
       { fieldManager: 'test', force: true },
     );
-  // Those of another: what the broker signs with is not among them.
+  // Keys of a stranger: the signing key of the broker is not among them.
   const stranger = await openKeyRing(memoryKeyStore(), { issuer: 'stranger', subject: 'stranger' });
   const publicKeys = stranger.jwks().keys.map((key) => JSON.stringify(key));
   stranger.close();
@@ -122,17 +122,17 @@ test('reports that were refused, for a key that the Broker lacked or with no Bro
   for (const [index, fault] of faults.entries()) {
     const before = stage.lines.length;
     await fault();
-    // The platform has seen it: a heartbeat is refused.
+    // The platform has observed the change: a heartbeat is rejected.
     await eventually(
       () => stage.lines.slice(before).some(({ message }) => message === 'broker identity rejected'),
       patient,
     );
     await client.delete(coreSecrets, { namespace, name: 'refused' });
-    // Kafka has taken the report, so that the broker has nothing left to tell.
+    // Kafka has acknowledged the report, so the broker does not send it again.
     await eventually(() => {
       const record = cluster.records().find((each) => each.uid === uid);
       if (record?.acknowledged === record?.sequence && record?.report.phase === 'drifted') return;
-      throw new Error(`it is not told: ${JSON.stringify(record)}`);
+      throw new Error(`not reported yet: ${JSON.stringify(record)}`);
     }, patient);
     const lost = await objects.until('Secret', 'refused', ({ status }) => status?.awaiting !== undefined);
     expect(lost.status).toMatchObject({ phase: 'ready', deploymentId: `${uid}/1/${index + 1}` });
@@ -142,8 +142,8 @@ test('reports that were refused, for a key that the Broker lacked or with no Bro
     expect((await objects.get('Secret', 'refused')).status?.awaiting).toBeUndefined();
   }
   await eventually(async () => {
-    const told = (await objects.events('refused')).filter(({ reason }) => reason === 'ReportRefused');
-    expect(told.map(({ note }) => note).join()).toContain('(unknown-key)');
+    const refusals = (await objects.events('refused')).filter(({ reason }) => reason === 'ReportRefused');
+    expect(refusals.map(({ note }) => note).join()).toContain('(unknown-key)');
   }, patient);
   await stage.stopPlatform();
   await stage.startPlatform();
@@ -220,8 +220,8 @@ test('brokers that read all requests again from the beginning carry out nothing 
   expect(done()).toEqual(before);
 });
 
-describe('Kafka is away', () => {
-  test('everything goes by HTTP; when it is back nothing is done again, and it is used again', async () => {
+describe('Kafka is unavailable', () => {
+  test('everything is sent over HTTP; after the restart nothing is repeated, and Kafka is used again', async () => {
     await kafka.kill();
     const kinds = ['Database', 'Service', 'Cache', 'Secret'];
     await Promise.all(kinds.map((kind) => live(stage, kind, 'HTTP', `away-${kind.toLowerCase()}`)));

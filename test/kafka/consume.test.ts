@@ -267,14 +267,14 @@ describe('two consumers of a group', () => {
     expect(ledger.outOfOrder).toEqual([]);
     expect(left).toBeGreaterThan(0);
     expect(by.get('first')?.size).toBe(left);
-    // What was handed over was finished and committed first: hardly anything is done twice.
+    // Partitions were handed over after their messages were finished and committed: few messages are handled twice.
     const repeated = [...ledger.effects.values()].filter((times) => times > 1).length;
     expect(repeated).toBeLessThan(ledger.effects.size / 10);
   });
 });
 
 describe('ensureTopics', () => {
-  it('makes the platform’s topics, and leaves alone what is there, also when two do it at once', async () => {
+  it('creates the platform’s topics and leaves existing ones unchanged, also when two callers run at once', async () => {
     const name = uniqueName('topic');
     const topics = [...platformTopics, { name, partitions: 2, configuration: { 'retention.ms': '60000' } }];
     await Promise.all([ensureTopics({ ...connection(), topics }), ensureTopics({ ...connection(), topics })]);

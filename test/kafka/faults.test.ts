@@ -22,13 +22,13 @@ import { type Relay, startRelay } from './support/relay.ts';
 
 let kafka: Kafka;
 let relay: Relay;
-/** What the clients show; asked for at each connection. */
+/** The client certificate, read at each connection. */
 let certificate: () => KafkaTls;
 const running: { consumers: KafkaConsumer[]; producers: KafkaProducer[] } = { consumers: [], producers: [] };
 
 beforeAll(async () => {
   relay = await startRelay();
-  // Clients are told to come through the relay.
+  // Clients connect through the relay.
   kafka = await startKafka({ tls: true, settings: { 'advertised.listeners': `CLIENT://127.0.0.1:${relay.port}` } });
   relay.to(Number(kafka.bootstrapServers[0]?.split(':')[1]));
   const good = kafka.clientCertificate('test');
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 describe('under load, nothing that was acknowledged is lost', () => {
-  it('when Kafka is killed or restarted: it is known to be away at once, and to be back by itself', async () => {
+  it('when Kafka is killed or restarted: it is detected as unavailable at once, and as available again automatically', async () => {
     const { producer, load, topic, everythingDone } = await start();
     await load.more(100);
     await kafka.kill();
@@ -55,14 +55,14 @@ describe('under load, nothing that was acknowledged is lost', () => {
     await kafka.start();
     await expect.poll(() => producer.available(topic)).toBe(true);
     await load.more(100);
-    // In order, it says good-bye to its clients; they come back all the same.
+    // A clean restart closes the connections of the clients; they reconnect.
     await kafka.restart();
     await load.more(100);
     await everythingDone();
     expect(load.failures.unavailable).toBeGreaterThan(0);
   });
 
-  it('when Kafka is paused for longer than a message may take', async () => {
+  it('when Kafka is paused for longer than the message timeout', async () => {
     const { producer, load, topic, everythingDone } = await start({ timeoutMilliseconds: 1_000 });
     await load.more(100);
     kafka.pause();
@@ -74,7 +74,7 @@ describe('under load, nothing that was acknowledged is lost', () => {
     expect(load.failures.timeout).toBeGreaterThan(0);
   });
 
-  it('when certificates rotate every second, connections break with them, and some cannot even be read', async () => {
+  it('when certificates rotate every second, connections break with them, and some cannot be read', async () => {
     const { producer, load, topic, everythingDone } = await start();
     await load.more(100);
     const before = relay.connections;
@@ -92,7 +92,7 @@ describe('under load, nothing that was acknowledged is lost', () => {
         await sleep(1_000);
         await load.more(50);
       }
-      // That each connection shows the newest one is seen by one that is not let in.
+      // A certificate that Kafka rejects proves that each connection uses the newest one.
       certificate = strangerTo(kafka);
       relay.cut();
       await expect.poll(() => producer.available(topic)).toBe(false);

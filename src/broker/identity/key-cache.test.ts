@@ -49,7 +49,7 @@ describe('keys are fetched', () => {
     expect(state.fetches).toBe(2);
   });
 
-  test('at once where a key has been added, so that rotation costs no message', async () => {
+  test('at once if a key was added, so that a rotation rejects no message', async () => {
     const { state, find } = server();
     await find('a');
     state.keys = ['a', 'b'];
@@ -57,7 +57,7 @@ describe('keys are fetched', () => {
     expect(state.fetches).toBe(2);
   });
 
-  test('anew by who comes while they are fetched and finds that his is not among them', async () => {
+  test('again for a lookup that joins a fetch in flight and does not find its key', async () => {
     const { state, find, clock } = server();
     const first = find('a');
     await clock.advance(1);
@@ -65,7 +65,7 @@ describe('keys are fetched', () => {
     expect(await Promise.all([first, find('b')])).toEqual(['a', 'b']);
   });
 
-  test('no more than a few times for ids that somebody makes up', async () => {
+  test('only a few times for made-up key ids', async () => {
     const { clock, state, find } = server();
     for (let each = 0; each < 1000; each += 1) expect(await find(`made-up-${each}`)).toBe('unknown-key');
     expect(state.fetches).toBe(5);
@@ -77,15 +77,15 @@ describe('keys are fetched', () => {
   });
 });
 
-describe('where they cannot be fetched', () => {
-  test('nobody is called a forger', async () => {
+describe('if the keys cannot be fetched', () => {
+  test('no signature is reported as forged', async () => {
     const { state, find } = server();
     state.down = true;
     expect(await find('a')).toBe('keys-unavailable');
     expect(state.failed).toBe(1);
   });
 
-  test('those that were fetched go on for an hour, and no longer', async () => {
+  test('cached keys stay valid for one hour', async () => {
     const { clock, state, find } = server();
     await find('a');
     state.down = true;
@@ -96,7 +96,7 @@ describe('where they cannot be fetched', () => {
     expect(await find('a')).toBe('keys-unavailable');
   });
 
-  test('and they ask no more than a few times', async () => {
+  test('fetches are limited to a few', async () => {
     const { clock, state, find } = server();
     state.down = true;
     for (let each = 0; each < 100; each += 1) await find('a');
@@ -107,7 +107,7 @@ describe('where they cannot be fetched', () => {
   });
 });
 
-test('where they could not be fetched, only one waits while it is tried again', async () => {
+test('after a failed fetch, only one caller waits for the retry', async () => {
   const clock = new FakeClock();
   const hanging = Promise.withResolvers<never>();
   let fetches = 0;
@@ -127,7 +127,7 @@ test('where they could not be fetched, only one waits while it is tried again', 
   expect(await first).toBe('keys-unavailable');
 });
 
-test('a key that was taken back is not believed once they are fetched again', async () => {
+test('a revoked key is rejected after the next fetch', async () => {
   const { clock, state, find } = server();
   await find('a');
   state.keys = ['b'];
@@ -135,7 +135,7 @@ test('a key that was taken back is not believed once they are fetched again', as
   expect(await find('a')).toBe('unknown-key');
 });
 
-test('only so many are kept', async () => {
+test('the number of cached key sets is limited', async () => {
   const { state, find } = server();
   for (let each = 0; each < 10; each += 1) await find('a', { url: `https://keys-${each}` });
   expect(state.fetches).toBe(10);

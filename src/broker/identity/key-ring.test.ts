@@ -129,17 +129,17 @@ describe('rotation', () => {
     expect(idsOf(replicas[0] as KeyRing, 'sig')).toHaveLength(2);
   });
 
-  test('where the store is away, the keys that are known go on, and it is told', async () => {
+  test('if the store is unavailable, the known keys stay in use and a warning is logged', async () => {
     const clock = new FakeClock();
     const inner = memoryKeyStore();
     let away = false;
-    const told: string[] = [];
+    const warnings: string[] = [];
     const store: KeyStore = { ...inner, read: () => (away ? Promise.reject(new Error('away')) : inner.read()) };
-    const log: Logger = { ...silentLogger, warn: () => void told.push('warned') };
+    const log: Logger = { ...silentLogger, warn: () => void warnings.push('warned') };
     const ring = await open(store, { clock, log });
     away = true;
     await clock.advance(120_000);
-    expect([told.length, kidIn(await ring.sign(Buffer.from('')))]).toEqual([2, idsOf(ring, 'sig')[0]]);
+    expect([warnings.length, kidIn(await ring.sign(Buffer.from('')))]).toEqual([2, idsOf(ring, 'sig')[0]]);
     ring.close();
     expect(clock.pending).toBe(0);
   });

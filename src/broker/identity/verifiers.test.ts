@@ -307,7 +307,7 @@ describe('signatures of brokers', () => {
     { reason: 'with the payload in it', make: () => token({}, { iss: 'azure', sub: 'azure' }), refused: 'malformed' },
     { reason: 'of other bytes', make: () => sign({}, undefined, Buffer.from('{"the":"other"}')), refused: 'forged' },
     {
-      reason: 'of the same event with a blank more',
+      reason: 'of the same event with an extra space',
       make: () => sign({}, undefined, Buffer.from('{"the":"event"} ')),
       refused: 'forged',
     },
@@ -318,13 +318,13 @@ describe('signatures of brokers', () => {
       refused: 'unknown-key',
     },
     {
-      reason: 'of a broker that may not report',
+      reason: 'of a broker without the scope',
       make: () => sign({ iss: 'reader', sub: 'reader' }),
       refused: 'missing-scope',
     },
     { reason: 'of nobody', make: () => sign({ iss: 'gcp', sub: 'gcp' }), refused: 'wrong-issuer' },
     {
-      reason: 'that does not say whose',
+      reason: 'without an issuer',
       make: () => sign({ iss: undefined, sub: undefined }),
       refused: 'wrong-issuer',
     },

@@ -39,13 +39,13 @@ const rows = [
     says: expect.stringContaining('(MESSAGE_TOO_LARGE)'),
   },
   {
-    reason: 'there is no such topic',
+    reason: 'the topic does not exist',
     error: new UserError('Unknown topic nowhere.'),
     failure: 'refused',
     says: 'Unknown topic nowhere.',
   },
   {
-    reason: 'this client may not write there',
+    reason: 'this client is not authorized for the topic',
     error: new ProtocolError('TOPIC_AUTHORIZATION_FAILED'),
     failure: 'refused',
     says: expect.stringContaining('(TOPIC_AUTHORIZATION_FAILED)'),
@@ -56,7 +56,7 @@ const rows = [
     failure: 'throttled',
     says: expect.stringContaining('(THROTTLING_QUOTA_EXCEEDED)'),
   },
-  { reason: 'something else is wrong', error: 'a text', failure: 'unavailable', says: 'a text' },
+  { reason: 'any other error', error: 'a text', failure: 'unavailable', says: 'a text' },
 ] as const;
 
 describe('failureOf', () => {

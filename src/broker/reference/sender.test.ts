@@ -38,21 +38,26 @@ async function sent(
 }
 
 test.each([
-  { reason: 'the platform has taken it', status: 202, body: '{"id":"1","result":"applied"}', outcome: 'HTTP' },
-  { reason: 'the platform will never take it', status: 404, body: '{"code":"unknown-object"}', outcome: 'refused' },
-  { reason: 'a proxy shows a page to log in at', status: 200, body: '<html>', outcome: 'unavailable' },
-  { reason: 'a proxy knows no such address', status: 404, body: 'default backend - 404', outcome: 'unavailable' },
-  { reason: 'a proxy answers with JSON of its own', status: 400, body: '["no"]', outcome: 'unavailable' },
+  { reason: 'the platform accepts it', status: 202, body: '{"id":"1","result":"applied"}', outcome: 'HTTP' },
+  { reason: 'the platform rejects it for good', status: 404, body: '{"code":"unknown-object"}', outcome: 'refused' },
+  { reason: 'a proxy returns a login page', status: 200, body: '<html>', outcome: 'unavailable' },
+  { reason: 'a proxy does not know the path', status: 404, body: 'default backend - 404', outcome: 'unavailable' },
+  { reason: 'a proxy responds with JSON of its own', status: 400, body: '["no"]', outcome: 'unavailable' },
   { reason: 'the platform does not know the key yet', status: 401, body: '{"code":"x"}', outcome: 'unavailable' },
-  { reason: 'who reports may be mended', status: 403, body: '{"code":"wrong-broker"}', outcome: 'unavailable' },
   {
-    reason: 'another broker has what it cost',
+    reason: 'the sender is rejected, which can be fixed',
+    status: 403,
+    body: '{"code":"wrong-broker"}',
+    outcome: 'unavailable',
+  },
+  {
+    reason: 'costs are rejected because another broker has the deployment',
     event: costs,
     status: 403,
     body: '{"code":"wrong-broker"}',
     outcome: 'refused',
   },
-])('$outcome where $reason', async ({ status, body, outcome, event }) => {
+])('$outcome if $reason', async ({ status, body, outcome, event }) => {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(status).end(body));
   });

@@ -13,7 +13,7 @@ test('a change of size changes only the hours after it', () => {
   ]);
 });
 
-test('a month that ends is reported whole, and the next begins at nothing', () => {
+test('a month that ends is reported in full, and the next starts at zero', () => {
   const meter = settleMeter(undefined, dime, at('2026-01-31T20:00:00'));
   const reported = amounts(meter, at('2026-02-01T01:30:00'));
   expect(reported.map(({ month, amount }) => [month, amount])).toEqual([
@@ -23,7 +23,7 @@ test('a month that ends is reported whole, and the next begins at nothing', () =
   expect(amounts(settleMeter(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(reported);
 });
 
-test('a broker that was away for months tells each of them', () => {
+test('a broker that was down for months reports each of them', () => {
   const meter = settleMeter(undefined, 1_000_000, at('2025-11-30T23:00:00'));
   expect(amounts(meter, at('2026-02-01T00:00:00')).map(({ month, amount }) => [month, amount])).toEqual([
     ['2025-11', '1'],
@@ -33,7 +33,7 @@ test('a broker that was away for months tells each of them', () => {
   ]);
 });
 
-test('what goes in the first minutes of a month is reported with both months', () => {
+test('a deletion in the first minutes of a month is reported with both months', () => {
   const meter = settleMeter(settleMeter(undefined, 6 * dime, at('2026-01-31T23:00:00')), 0, at('2026-02-01T00:10:00'));
   expect(finalAmounts(meter)).toEqual([
     { month: '2026-01', amount: '0.6', asOf: '2026-02-01T00:00:00.000Z' },

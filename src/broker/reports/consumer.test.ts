@@ -203,20 +203,25 @@ test('nothing waits for keys where others have to wait for it', async () => {
   expect(missed).toEqual([`${event.id} keys-unavailable`]);
 });
 
-describe('what is lost because nobody knows who said it', () => {
+describe('reports that are lost because the sender cannot be verified', () => {
   const heartbeat = heartbeatEvent({ broker: 'azure', version: '1', capabilities: [] });
   const lost: { reason: string; value: Buffer; refused: RefusalReason; isMissed: boolean }[] = [
     { reason: 'a key that is added later', value: bytes, refused: 'unknown-key', isMissed: true },
-    { reason: 'a Broker that comes back', value: bytes, refused: 'wrong-issuer', isMissed: true },
+    { reason: 'a Broker that is re-created', value: bytes, refused: 'wrong-issuer', isMissed: true },
     { reason: 'a scope that is granted later', value: bytes, refused: 'missing-scope', isMissed: true },
-    { reason: 'keys that may come back are waited for', value: bytes, refused: 'keys-unavailable', isMissed: false },
     {
-      reason: 'a heartbeat comes again anyway',
+      reason: 'keys that are temporarily unavailable: the message is retried',
+      value: bytes,
+      refused: 'keys-unavailable',
+      isMissed: false,
+    },
+    {
+      reason: 'a heartbeat is repeated anyway',
       value: encodeEvent(heartbeat),
       refused: 'unknown-key',
       isMissed: false,
     },
-    { reason: 'nobody can tell what it is about', value: Buffer.from('{'), refused: 'unknown-key', isMissed: false },
+    { reason: 'the message cannot be parsed', value: Buffer.from('{'), refused: 'unknown-key', isMissed: false },
   ];
   test.each(lost)('$refused: $reason', async ({ value, refused, isMissed }) => {
     refusal = refused;

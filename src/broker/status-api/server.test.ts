@@ -453,8 +453,8 @@ describe('a batch', () => {
   });
 });
 
-describe('a sink that cannot take it', () => {
-  test('503, with when to come again, and no word of what is wrong inside', async () => {
+describe('a sink that fails', () => {
+  test('503 with Retry-After, without internal details', async () => {
     sink = { receive: () => Promise.reject(new Error('etcd at 10.0.0.1 is away')) };
     const answer = await post(await start(), report());
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '2' }, body: { code: 'unavailable' } });
@@ -462,21 +462,21 @@ describe('a sink that cannot take it', () => {
     expect(await registry.metrics()).toContain('type="status",result="retry"} 1');
   });
 
-  test('that hangs is not waited for without end, and is told so', async () => {
-    let told = false;
+  test('that hangs is aborted after a timeout', async () => {
+    let aborted = false;
     sink = {
       receive: (_event, _from, signal) =>
         new Promise(() => {
           signal?.addEventListener('abort', () => {
-            told = true;
+            aborted = true;
           });
         }),
     };
     const answer = await post(await start({ sinkMilliseconds: 50 }), report());
-    expect([answer.status, told]).toEqual([503, true]);
+    expect([answer.status, aborted]).toEqual([503, true]);
   });
 
-  test('a bug of ours is a 500 that says nothing, and is logged', async () => {
+  test('an internal error is a 500 without details, and is logged', async () => {
     const verifier = {
       token: () => Promise.reject(new Error('secret detail')),
       signature: () => Promise.reject(new Error('')),
@@ -634,7 +634,7 @@ describe('stopping', () => {
     await closed;
   });
 
-  test('a port that is taken is told, with what to do', async () => {
+  test('a port that is in use is an error with a remedy', async () => {
     const { port } = await start();
     await expect(start({ port })).rejects.toMatchObject({
       code: 'config/port',

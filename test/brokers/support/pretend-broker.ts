@@ -1,6 +1,6 @@
 /**
- * A broker of another make, that only pretends to bring things about, and breaks the contract where it is told to. It shares nothing
- * with the reference brokers but the messages and the keys.
+ * A fake broker that deploys nothing, and breaks the contract on request. It shares only the messages and the keys with the reference
+ * brokers.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

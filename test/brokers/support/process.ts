@@ -1,4 +1,4 @@
-/** `kidp broker` as a process of its own. */
+/** Runs `kidp broker` as a separate process. */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -8,14 +8,14 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const children = new Set<ChildProcess>();
 
 export interface BrokerProcess {
-  /** Where it serves now: one that lost its lease begins again, at another port where it was not told which. */
+  /** The current URL: a broker that lost its lease restarts its server, on another port if none is configured. */
   readonly url: string;
   /** `whileRunning` returns the result of a wait, or rejects at once if the broker exits first. */
   whileRunning<T>(wait: Promise<T>): Promise<T>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
 }
 
-/** Ends after the tests of the file, whatever becomes of them. */
+/** `endBrokerProcesses` kills all broker processes after the tests of the file. */
 export function endBrokerProcesses(): void {
   afterAll(() => {
     for (const child of children) child.kill('SIGKILL');
@@ -29,7 +29,7 @@ export async function startBrokerProcess(words: readonly string[]): Promise<Brok
   });
   children.add(broker.child);
   const served = () => [...broker.output().matchAll(/"url":"([^"]+)","message":"serving"/g)].at(-1)?.[1];
-  // Several of them start at once on a busy machine.
+  // Several processes start at once on a busy machine.
   const patient = { within: 180_000, waitedFor: 'its URL' };
   let url = await eventuallyFrom(broker, () => served() ?? false, patient);
   return {

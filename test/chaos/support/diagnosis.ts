@@ -1,4 +1,4 @@
-/** What is known of the objects that a run failed over: their status, their events, what their broker wrote down, and who said what of them. */
+/** Describes the objects that a run failed for: status, events, the record of the broker, and the log lines that mention them. */
 import type { Chaos } from './faults.ts';
 import type { Evidence, Violation } from './invariants.ts';
 import type { LogLine } from './program.ts';
@@ -21,9 +21,9 @@ export async function diagnose(findings: Findings): Promise<string> {
   const uids = [...new Set(violations.map(({ uid }) => uid))].filter((uid) => uid !== '').slice(0, mostObjects);
   const objects = await Promise.all(uids.map((uid) => aboutObject(uid, findings)));
   return [
-    `${faults.length} promises did not hold (KIDP_SEED=${seed}):`,
+    `${faults.length} violations (KIDP_SEED=${seed}):`,
     ...faults.slice(0, 50).map((fault) => `  ${fault}`),
-    'what was done:',
+    'injected faults:',
     ...chaos.timeline,
     ...objects,
   ].join('\n');
@@ -41,8 +41,8 @@ async function aboutObject(uid: string, { stage, evidence }: Findings): Promise<
     `expected: ${JSON.stringify(evidence.expected.find((each) => each.uid === uid))}`,
     `stored: ${JSON.stringify(object && { metadata: { ...object.metadata, managedFields: undefined }, spec: object.spec, status: object.status })}`,
     `record: ${JSON.stringify(record && { ...record, request: { action: record.request.action, spec: record.request.spec } })}`,
-    `named by its status: ${evidence.intents.get(uid)?.join(' ')}`,
-    `thing written for: ${evidence.executions.get(uid)?.join(' ')}`,
+    `deployments in its status: ${evidence.intents.get(uid)?.join(' ')}`,
+    `deployments in its target: ${evidence.executions.get(uid)?.join(' ')}`,
     `events: ${JSON.stringify(await eventsOf(uid, stage))}`,
     ...lines.slice(-mostLines).map(({ program, line }) => `  ${program} ${shortened(line)}`),
   ].join('\n');

@@ -1,4 +1,4 @@
-/** Gathers what there is to judge by: from the API server, from Kafka, and from the witness. */
+/** Gathers the evidence to judge: from the API server, from Kafka and from the witness. */
 import { Admin } from '@platformatic/kafka';
 import type { DeploymentRecord } from '../../../src/broker/index.ts';
 import { topicAdmin } from '../../../src/broker/reference/kafka/admin.ts';
@@ -26,7 +26,7 @@ export async function gather(stage: Stage, workload: Workload, witness: Witness)
   const secrets = await secretsMade(client);
   const things = [...secrets.things, ...(await topicsMade(kafka.bootstrapServers, topicRecords))];
   const connections = await connectionsOf(client);
-  // What was read above, the witness must have seen: a record that it does not know yet would look like one that is missing.
+  // The witness must have seen every object read above: a record that it has not seen yet would look like a missing one.
   const newest = Math.max(secrets.revision, ...lists.map(({ revision }) => revision));
   await eventually(() => witness.failure !== undefined || witness.revision() >= newest, { within: 180_000, every: 50 });
   const { records, intents, executions, departures } = witness;
@@ -42,7 +42,7 @@ export async function gather(stage: Stage, workload: Workload, witness: Witness)
   };
 }
 
-/** With the revision of etcd that they were read at. */
+/** Returns the objects of a kind and the etcd revision of the list. */
 async function objectsOf(client: Client, kind: string): Promise<{ objects: Deployable[]; revision: number }> {
   const { items, metadata } = await client.list<Deployable>(resourceOf(kind), { namespace: NAMESPACE });
   return { objects: items.map((object) => ({ ...object, kind })), revision: Number(metadata.resourceVersion) };
@@ -73,7 +73,7 @@ const connection = (bootstrapServers: readonly string[]) => ({
   log: silentLogger,
 });
 
-/** Kafka does not say whose a topic is; the newest record that names it does. */
+/** Kafka does not know the owner of a topic; the newest record that names the topic does. */
 async function topicsMade(bootstrapServers: readonly string[], records: readonly DeploymentRecord[]): Promise<Thing[]> {
   const admin = topicAdmin(connection(bootstrapServers));
   const lister = new Admin({ clientId: 'chaos', bootstrapBrokers: [...bootstrapServers] });
@@ -91,7 +91,7 @@ async function topicsMade(bootstrapServers: readonly string[], records: readonly
   }
 }
 
-/** Every state of every record that was written: a run is too short for the log to be compacted. */
+/** Returns every state of every record: a run is too short for the topic to be compacted. */
 async function recordsInKafka(bootstrapServers: readonly string[]): Promise<DeploymentRecord[]> {
   const log = { ...connection(bootstrapServers), topic: `kidp-broker-records-${KAFKA_BROKER}` };
   const next = await endOfCommitted(log);

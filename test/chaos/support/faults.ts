@@ -1,20 +1,20 @@
 /**
- * What is done to whom, and when: planned from the seed alone before anything runs, so that a run can be had again as far as a machine
- * allows. Each fault ends before the run does.
+ * Plans and injects faults. The plan depends only on the seed, so that a run can be repeated as far as a machine allows. Each fault ends
+ * before the run does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from './program.ts';
 import type { Random } from './random.ts';
 import type { Stage } from './stage.ts';
 
-/** `leader`: whichever replica leads in that moment; `standby`: the other one. Of a broker, the instance that works. */
+/** `leader` is the replica that leads at that moment, `standby` the other one. For a broker, it is the leading instance. */
 export type Victim = 'leader' | 'standby' | 'cluster-broker' | 'kafka-broker' | 'kafka' | 'api-server';
 
 export interface Fault {
   readonly victim: Victim;
-  /** SIGKILL and a new start after a while, or SIGSTOP and SIGCONT. */
+  /** `kill` is SIGKILL and a later restart; `pause` is SIGSTOP and SIGCONT. */
   readonly how: 'kill' | 'pause';
-  /** Milliseconds after the begin of the run. */
+  /** Milliseconds after the start of the run. */
   readonly at: number;
   readonly lasts: number;
 }
@@ -22,17 +22,17 @@ export interface Fault {
 export interface PlanOptions {
   readonly milliseconds: number;
   readonly victims: readonly Victim[];
-  /** Between two faults, at most. */
+  /** The longest pause between two faults. */
   readonly pauseMilliseconds: number;
-  /** Of a process that is stopped; who is killed is down for less than half of that. */
+  /** The longest time for which a process is paused; a killed one is down for less than half of it. */
   readonly longestPauseMilliseconds: number;
 }
 
 const everybody: readonly Victim[] = ['leader', 'standby', 'cluster-broker', 'kafka-broker', 'kafka', 'api-server'];
 
 /**
- * Everybody is a victim once before anybody is for the second time, and the first time everybody is killed. Now and then the next
- * fault comes before the last one is over.
+ * `planFaults` selects every victim once before any is selected again, and the first fault of each is a kill. Some faults overlap with
+ * the next one.
  */
 export function planFaults(random: Random, options: PlanOptions): Fault[] {
   const { milliseconds, victims, pauseMilliseconds, longestPauseMilliseconds: longest } = options;
@@ -61,7 +61,7 @@ function shuffled<T>(list: readonly T[], random: Random): T[] {
     .map(({ value }) => value);
 }
 
-/** Somebody who can be hurt. */
+/** A process that faults can be injected into. */
 interface Hurtable {
   readonly name: string;
   readonly pid: number | undefined;
@@ -72,11 +72,11 @@ interface Hurtable {
 }
 
 export interface Chaos {
-  /** What was done, a line for each, with the seconds since the begin. */
+  /** The injected faults, one line each, with the seconds since the start. */
   readonly timeline: readonly string[];
-  /** How often somebody has been hurt so far. */
+  /** The number of faults so far. */
   readonly faults: number;
-  /** Resolves once every fault is over and everybody runs. */
+  /** Resolves once every fault is over and all processes run. */
   readonly over: Promise<void>;
 }
 
@@ -102,11 +102,11 @@ export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string
     await sleep(lasts);
     if (how === 'kill') await startAgain(target, note);
     else target.resume();
-    note(`${target.name} is back`);
+    note(`${target.name} is running again`);
     busy.delete(target.name);
   }
 
-  /** One who is hurt already comes back first: on a slow machine that takes longer than the plan knows. */
+  /** A fault waits until the previous one of its target is over: on a slow machine that takes longer than planned. */
   async function whoever(victim: Victim): Promise<Hurtable> {
     for (;;) {
       const target = targetOf(stage, victim);
@@ -124,7 +124,7 @@ export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string
   };
 }
 
-/** A server may not come up at the first try, where what it needs is being hurt too. */
+/** `startAgain` retries: a start can fail while a server that the process depends on is down too. */
 async function startAgain(target: Hurtable, note: (line: string) => void): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -156,10 +156,10 @@ function targetOf({ plane, kafka, replicas, clusterBroker, kafkaBroker }: Stage,
   }
 }
 
-/** As they say themselves; an API server that is away cannot be asked. */
+/** `lastToSay` uses the logs of the programs, because the API server can be down. */
 function lastToSay(message: string, programs: readonly Program[]): Program {
   const said = (program: Program) => program.lines().findLast((line) => line.message === message)?.timestamp ?? '';
   const [last] = [...programs].sort((a, b) => (said(a) < said(b) ? 1 : -1));
-  if (last === undefined) throw new Error('there is nobody to hurt');
+  if (last === undefined) throw new Error('there is no program to inject a fault into');
   return last;
 }

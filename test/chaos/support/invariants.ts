@@ -1,6 +1,6 @@
 /**
- * Whether what was promised came true, from evidence alone: what users were acknowledged, what is stored, what the brokers wrote down,
- * what there is in the targets, and what a witness saw happen. Nothing is asked and nothing is waited for here.
+ * Judges a chaos run by its evidence: the acknowledged changes of users, the stored objects, the records of the brokers, the deployments
+ * in the targets, and the history that a witness saw. These are pure functions.
  */
 import { compareDeployments, type DeploymentRecord, parseDeploymentId } from '../../../src/broker/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
@@ -9,24 +9,24 @@ import type { Expected } from './workload.ts';
 
 export interface Evidence {
   readonly expected: readonly Expected[];
-  /** As the API server has them. */
+  /** The objects in the API server. */
   readonly stored: readonly Deployable[];
   /** Every state of every record, in the order in which they were written. */
   readonly records: readonly DeploymentRecord[];
   readonly things: readonly Thing[];
-  /** What users got of it: the entries of the connection Secret that an object owns, by its uid. */
+  /** The entries of the connection Secret of each object, by its uid. */
   readonly connections: ReadonlyMap<string, readonly string[]>;
   readonly intents: ReadonlyMap<string, readonly string[]>;
   readonly executions: ReadonlyMap<string, readonly string[]>;
   readonly departures: readonly Departure[];
 }
 
-/** What there is in a target. */
+/** A deployment in a target. */
 export interface Thing {
-  /** Of the object that it was made for; undefined where nobody knows. */
+  /** The uid of its object; undefined if unknown. */
   readonly uid: string | undefined;
   readonly name: string;
-  /** What of it follows from the spec. */
+  /** The part that the spec determines. */
   readonly shape: Readonly<Record<string, unknown>>;
 }
 
@@ -36,7 +36,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** `unfinished` may still pass; the others stay what they are, however long one waits. */
+/** `unfinished` can still resolve; the other violations are permanent. */
 export type Rule = 'unfinished' | 'lost' | 'twice' | 'order' | 'early' | 'orphan' | 'unasked';
 
 export function judge(evidence: Evidence): Violation[] {
@@ -49,8 +49,8 @@ export function judge(evidence: Evidence): Violation[] {
         : judgePresent(each, newest.get(each.uid), evidence),
     ),
     ...judgeLedger(evidence.records),
-    ...judgeOrder('its status named', evidence.intents),
-    ...judgeOrder('its thing was written for', evidence.executions),
+    ...judgeOrder('its status had', evidence.intents),
+    ...judgeOrder('its target had', evidence.executions),
     ...judgeDepartures(evidence),
     ...judgeThings(evidence),
   ];
@@ -62,35 +62,36 @@ function judgeStored({ expected, stored }: Evidence): Violation[] {
   const known = new Set(expected.map(({ uid }) => uid));
   return stored
     .filter(({ metadata }) => !known.has(metadata.uid ?? ''))
-    .map(({ kind, metadata }) => violation('unasked', metadata.uid ?? '', `${kind} ${metadata.name}: nobody made it`));
+    .map(({ kind, metadata }) =>
+      violation('unasked', metadata.uid ?? '', `${kind} ${metadata.name}: no user created it`),
+    );
 }
 
 function judgePresent(wanted: Expected, record: DeploymentRecord | undefined, evidence: Evidence): Violation[] {
   const { kind, name, uid } = wanted;
   const object = evidence.stored.find(({ metadata }) => metadata.uid === uid);
-  if (object === undefined) return [violation('lost', uid, `${kind} ${name} is gone, and nobody deleted it`)];
+  if (object === undefined) return [violation('lost', uid, `${kind} ${name} does not exist, but no user deleted it`)];
   const { metadata, spec, status = {} } = object;
   const thing = evidence.things.find((each) => each.uid === uid);
   const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
   const id = parseDeploymentId(status.deploymentId ?? '');
   const faults = [
-    metadata.deletionTimestamp !== undefined && 'it is being deleted, and nobody asked for that',
+    metadata.deletionTimestamp !== undefined && 'it is being deleted, but no user requested that',
     !holds(spec, wanted.spec) && `its spec is ${text(spec)}, not ${text(wanted.spec)}`,
     status.phase !== 'ready' && `its phase is ${status.phase}`,
     ready !== 'True' && `its condition Ready is ${ready}`,
     (status.outbox ?? []).length > 0 && `its outbox has ${status.outbox?.map((entry) => entry.id).join(', ')}`,
     status.deployedGeneration !== metadata.generation &&
-      `generation ${status.deployedGeneration} was reported ready, and it has ${metadata.generation}`,
+      `generation ${status.deployedGeneration} was reported ready, want ${metadata.generation}`,
     id?.generation !== metadata.generation && `its deployment is ${status.deploymentId}`,
     record === undefined
       ? 'its broker has no record of it'
       : record.deploymentId !== status.deploymentId || record.state !== 'done' || record.request.action !== 'Deploy'
         ? `its broker has ${record.request.action} ${record.deploymentId} as ${record.state}, its status ${status.deploymentId}`
-        : !holds(record.request.spec, wanted.spec) && `its broker was asked for ${text(record.request.spec)}`,
+        : !holds(record.request.spec, wanted.spec) && `its broker got the spec ${text(record.request.spec)}`,
     thing === undefined
-      ? 'there is nothing in the target'
-      : !holds(thing.shape, shapeOf(wanted)) &&
-        `in the target there is ${text(thing.shape)}, not ${text(shapeOf(wanted))}`,
+      ? 'its target has no deployment'
+      : !holds(thing.shape, shapeOf(wanted)) && `its target has ${text(thing.shape)}, not ${text(shapeOf(wanted))}`,
     kind === 'Secret' &&
       !holds(evidence.connections.get(uid), shapeOf(wanted).keys) &&
       `its connection Secret has ${text(evidence.connections.get(uid))}, not ${text(shapeOf(wanted).keys)}`,
@@ -110,24 +111,22 @@ function judgeDeleted(wanted: Expected, record: DeploymentRecord | undefined, ev
       violation(
         'early',
         uid,
-        `${kind} ${name} is gone, and its broker has ${record.request.action} ${record.deploymentId} as ${record.state}`,
+        `${kind} ${name} was removed, but its broker has ${record.request.action} ${record.deploymentId} as ${record.state}`,
       ),
     ];
   }
   const { finalizers = [] } = object.metadata;
-  return [
-    violation('unfinished', uid, `${kind} ${name} was deleted and is still there, with ${finalizers.join(', ')}`),
-  ];
+  return [violation('unfinished', uid, `${kind} ${name} was deleted but still exists, with ${finalizers.join(', ')}`)];
 }
 
-/** Each claim is in the record that made it and in those after it: of the records of one object, the ledger only grows at its end. */
+/** Across the records of one object, the ledger is append-only: a claim is in the record that made it and in all later ones. */
 function judgeLedger(records: readonly DeploymentRecord[]): Violation[] {
   const claims = new Map<string, { readonly seen: Set<string>; last: string | undefined }>();
   const found: Violation[] = [];
   for (const { uid, ledger } of records) {
     const known = claims.get(uid) ?? { seen: new Set<string>(), last: undefined };
     claims.set(uid, known);
-    // What comes after the last claim that was seen is new.
+    // Entries after the last known claim are new.
     const from = ledger.findIndex((entry) => nameOf(entry) === known.last);
     for (const entry of ledger.slice(from + 1)) {
       const name = nameOf(entry);
@@ -144,7 +143,7 @@ function judgeLedger(records: readonly DeploymentRecord[]): Violation[] {
 
 const nameOf = ({ deploymentId, action }: DeploymentRecord['ledger'][number]): string => `${deploymentId} ${action}`;
 
-/** A deletion is newer than the deployment of the same name. */
+/** A deletion is newer than the deployment with the same id. */
 function compare(left: string, right: string): number {
   const [[leftId = '', leftAction], [rightId = '', rightAction]] = [left.split(' '), right.split(' ')];
   return compareIds(leftId, rightId) || Number(leftAction === 'Delete') - Number(rightAction === 'Delete');
@@ -152,7 +151,7 @@ function compare(left: string, right: string): number {
 
 function compareIds(left: string, right: string): number {
   const [older, newer] = [parseDeploymentId(left), parseDeploymentId(right)];
-  if (older === undefined || newer === undefined) throw new Error(`${left} or ${right} is no deployment`);
+  if (older === undefined || newer === undefined) throw new Error(`${left} or ${right} is not a deploymentId`);
   return compareDeployments(older, newer);
 }
 
@@ -171,26 +170,34 @@ function judgeDepartures({ departures, expected, records }: Evidence): Violation
   return departures.flatMap(({ uid, subject, left, recordState, revision, at }) => [
     ...(left.length === 0
       ? []
-      : [violation('early', uid, `${subject} went at revision ${revision}, before ${left.join(', ')}`)]),
+      : [violation('early', uid, `${subject} was removed at revision ${revision}, before ${left.join(', ')}`)]),
     ...(recordState === undefined || recordState === 'deleted'
       ? []
-      : [violation('early', uid, `${subject} went at revision ${revision}, when its broker had it as ${recordState}`)]),
+      : [
+          violation(
+            'early',
+            uid,
+            `${subject} was removed at revision ${revision}, while its broker had it as ${recordState}`,
+          ),
+        ]),
     ...((writtenDown.get(uid) ?? 0) <= at
       ? []
       : [
           violation(
             'early',
             uid,
-            `${subject} went ${(writtenDown.get(uid) ?? 0) - at} ms before its broker had it as deleted`,
+            `${subject} was removed ${(writtenDown.get(uid) ?? 0) - at} ms before its broker had it as deleted`,
           ),
         ]),
-    ...(wanted.get(uid)?.deleted === false ? [violation('lost', uid, `${subject} went, and nobody deleted it`)] : []),
+    ...(wanted.get(uid)?.deleted === false
+      ? [violation('lost', uid, `${subject} was removed, but no user deleted it`)]
+      : []),
   ]);
 }
 
 /**
- * When each object was first written down as deleted. The witness does not see what a broker keeps in Kafka, so there only the clock
- * tells what came first; it is the same one for everybody, and the witness is never early.
+ * `deletions` returns when each object was first recorded as deleted. The witness does not see records in Kafka, so only timestamps show
+ * their order; all processes share one clock, and the witness is never early.
  */
 function deletions(records: readonly DeploymentRecord[]): Map<string, number> {
   const first = new Map<string, number>();
@@ -204,10 +211,10 @@ function judgeThings({ things, stored }: Evidence): Violation[] {
   const there = new Set(stored.map(({ metadata }) => metadata.uid));
   return things
     .filter(({ uid }) => uid === undefined || !there.has(uid))
-    .map(({ uid, name }) => violation('orphan', uid ?? '', `${name} is in the target, and there is no object for it`));
+    .map(({ uid, name }) => violation('orphan', uid ?? '', `${name} is in the target, but has no object`));
 }
 
-/** What of a spec must be seen in the target. */
+/** `shapeOf` returns the part of a spec that must be visible in the target. */
 function shapeOf({ kind, spec }: Expected): Record<string, unknown> {
   if (kind === 'Topic') return { partitions: spec.partitions, config: textsOf(spec.config) };
   return { keys: (spec.keys as { name: string }[]).map(({ name }) => name) };
@@ -216,7 +223,7 @@ function shapeOf({ kind, spec }: Expected): Record<string, unknown> {
 const textsOf = (config: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries((config ?? {}) as object).map(([key, value]) => [key, String(value)]));
 
-/** Whether everything in `part` is in `whole`; lists must be the same. */
+/** `holds` returns whether `whole` contains everything in `part`; lists must be equal. */
 function holds(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return (

@@ -1,6 +1,6 @@
 /**
- * What a Service is in a cluster: one address for several replicas. Each connection goes to the next one that takes it; one that hangs
- * is not known to.
+ * A TCP load balancer like a Kubernetes Service: one address for several replicas. Each connection goes to the next replica that accepts
+ * it; a replica that hangs is not detected.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '../../../src/controlplane/ports.ts';

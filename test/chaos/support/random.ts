@@ -1,13 +1,13 @@
-/** Chance that can be had again: the same seed gives the same numbers, in streams that do not disturb one another. */
+/** Reproducible random numbers: the same seed gives the same numbers, in independent streams. */
 
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** Returns a number from 0 to 1, exclusive of 1. */
   next(): number;
-  /** A whole number, both ends included. */
+  /** Returns an integer, both ends included. */
   between(least: number, most: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
-  /** A stream of its own, the same for the same name whatever was drawn before. */
+  /** Returns an independent stream. It depends only on the seed and the name. */
   stream(name: string): Random;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A run of chaos: users work, everything that their work passes through is hurt at random moments, then all is made well again, and
- * what came of it is judged. A failure says how to have the run again, and everything that is known of the objects it is about.
+ * A chaos run: users work while faults are injected at random moments into every process on the way. Then all processes run again, and
+ * the result is judged. A failure reports how to repeat the run, and the details of each affected object.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnose } from './diagnosis.ts';
@@ -14,7 +14,7 @@ import { startWorkload, type Workload } from './workload.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
-  /** How long users work and faults begin. */
+  /** The time during which users work and faults start. */
   readonly milliseconds: number;
   readonly log: (line: string) => void;
   readonly victims?: readonly Victim[];
@@ -24,24 +24,24 @@ export interface ChaosOptions {
   readonly workPauseMilliseconds?: number;
   readonly faultPauseMilliseconds?: number;
   readonly longestPauseMilliseconds?: number;
-  /** How long it may take until all is as it must be, once all is well again. */
+  /** The longest time to converge after the last fault. */
   readonly patienceMilliseconds?: number;
 }
 
 export interface ChaosReport {
   readonly seed: number;
-  /** How often somebody was hurt. */
+  /** The number of injected faults. */
   readonly faults: number;
   readonly work: Workload['counts'];
   readonly objects: number;
   readonly claims: number;
-  /** Seconds from the end of the last fault until all was as it must be. */
+  /** Seconds from the end of the last fault to convergence. */
   readonly converged: number;
-  /** How often each program ended by itself and was started again. */
+  /** How often each program exited without a fault and was restarted. */
   readonly ownEnds: Readonly<Record<string, number>>;
 }
 
-/** `KIDP_SEED`, or any: it is said at the beginning. */
+/** `chosenSeed` returns `KIDP_SEED`, or a random seed; the run logs it. */
 export function chosenSeed(): number {
   const { KIDP_SEED } = process.env;
   if (KIDP_SEED !== undefined && KIDP_SEED !== 'random') return Number(KIDP_SEED);
@@ -51,7 +51,7 @@ export function chosenSeed(): number {
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { seed, milliseconds, log, victims = allVictims } = options;
   const random = seeded(seed);
-  log(`seed ${seed}: KIDP_SEED=${seed} has the same plan again`);
+  log(`seed ${seed}: set KIDP_SEED=${seed} to repeat the plan`);
   const plan = planFaults(random.stream('faults'), {
     milliseconds: victims.length === 0 ? 0 : milliseconds,
     victims,
@@ -76,7 +76,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       () => [],
       (error: Error) => [`a user gave up: ${error.message}`],
     );
-    log(`all is well again; ${JSON.stringify(workload.counts)}`);
+    log(`all processes run again; ${JSON.stringify(workload.counts)}`);
     const { evidence, violations } = await settled(stage, workload, witness, options);
     const faults = [
       ...violations.map(({ message }) => message),
@@ -103,7 +103,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-/** Until nothing is left that may still pass, or for as long as that may take. */
+/** `settled` waits until no `unfinished` violation is left, or until the timeout. */
 async function settled(
   stage: Stage,
   workload: Workload,
@@ -119,33 +119,33 @@ async function settled(
     // A crash fails the run in any case: there is no point in waiting for the rest.
     if (!isUnfinished || Date.now() > until || crashes(stage).length > 0) return { evidence, violations };
     if (Date.now() - said > 10_000) {
-      log(`${new Set(violations.map(({ uid }) => uid)).size} objects are not there yet`);
+      log(`${new Set(violations.map(({ uid }) => uid)).size} objects have not converged yet`);
       said = Date.now();
     }
     await sleep(1_000);
   }
 }
 
-/** Everybody is honest here: only about an object that has gone meanwhile may there be a message that nobody can use. */
+/** `putAside` returns unexpected dead letters: only messages about an object that was deleted meanwhile are expected. */
 function putAside(stage: Stage): string[] {
   return programsOf(stage).flatMap((program) =>
     program
       .lines()
       .flatMap(({ message, code, reason, topic }) =>
         message === 'message sent to the dead-letter topic' && code !== 'unknown-object'
-          ? [`${program.name} put a message of ${topic} aside: ${code}, ${reason}`]
+          ? [`${program.name} sent a message of ${topic} to the dead-letter topic: ${code}, ${reason}`]
           : [],
       ),
   );
 }
 
-/** Words that are neither a line of a log nor a failure that is told as one: the last ones of a program that broke. */
+/** `crashes` returns output that is neither a log line nor an error message of kidp: the last output of a program that crashed. */
 function crashes(stage: Stage): string[] {
   return programsOf(stage).flatMap((program) =>
     program
       .lines()
       .flatMap(({ text }) =>
-        typeof text === 'string' && !text.startsWith('kidp: ') ? [`${program.name} said: ${text}`] : [],
+        typeof text === 'string' && !text.startsWith('kidp: ') ? [`${program.name} printed: ${text}`] : [],
       ),
   );
 }

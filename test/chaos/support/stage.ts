@@ -1,6 +1,6 @@
 /**
- * Everything that a deployment passes through, each a real process: etcd and API server, Kafka, two replicas of `kidp serve` behind one
- * address, a broker that makes Secrets in a cluster and a broker that makes topics.
+ * All components of a deployment as real processes: etcd and API server, Kafka, two replicas of `kidp serve` behind one address, a broker
+ * that creates Secrets in a cluster and a broker that creates topics.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { eventuallyStarted, type Program, superviseProgram } from './program.ts'
 import { type Front, startFront } from './proxy.ts';
 
 export const NAMESPACE = 'team-chaos';
-/** What the brokers make is kept apart from what the platform keeps about it, as in another cluster and another Kafka. */
+/** Deployments are separate from the objects of the platform, as if they were in another cluster and another Kafka. */
 export const THINGS_NAMESPACE = `cloud-${NAMESPACE}`;
 export const TOPIC_PREFIX = 'cloud.';
 export const CLUSTER_BROKER = 'onprem';
@@ -35,7 +35,7 @@ export interface Stage {
   readonly kafka: Kafka;
   readonly client: Client;
   readonly replicas: readonly Program[];
-  /** The instances of each. */
+  /** The instances of the broker for the cluster. */
   readonly clusterBroker: readonly Program[];
   readonly kafkaBroker: readonly Program[];
   stop(): Promise<void>;
@@ -48,12 +48,12 @@ export const programsOf = ({ replicas, clusterBroker, kafkaBroker }: Omit<Stage,
 ];
 
 const root = join(import.meta.dirname, '..', '..', '..');
-/** Shorter than in production, so that there is more than one take-over in a run. */
+/** Shorter than in production, so that a run has more than one failover. */
 const brokerLeaseSeconds = 6;
 const patient = { within: 180_000, every: 200 };
 
 export interface StageOptions {
-  /** Of each broker: one of them works, the others are there to take over. */
+  /** The number of instances of each broker: one leads, the others are standbys. */
   readonly brokerInstances: number;
   readonly log: (line: string) => void;
 }
@@ -119,7 +119,7 @@ async function kubectlOn(plane: ControlPlane): Promise<(...words: string[]) => P
     (await promisify(execFile)(kubectl, [`--kubeconfig=${plane.kubeconfig}`, ...words])).stdout.trim();
 }
 
-/** With the rights of manifests/install and no more. */
+/** The replicas have only the permissions of manifests/install. */
 async function startReplicas({ folder, plane, kafka, undo }: Started) {
   const token = await (await kubectlOn(plane))('create', 'token', 'kidp', '-n', 'kidp-system', '--duration=24h');
   const kubeconfig = join(folder, 'kidp.json');
@@ -210,7 +210,7 @@ async function startBroker(parts: BrokerParts, { name, words, parameters }: Brok
   return programs;
 }
 
-/** The webhook may not be reached by everybody yet. */
+/** `apply` retries: the API server might not reach the webhook yet. */
 async function apply(client: Client, kind: Kind, name: string, spec: object): Promise<void> {
   const object = { apiVersion: 'platform.company.com/v1', kind: kind.kind, metadata: { name }, spec };
   await eventually(

@@ -1,6 +1,6 @@
 /**
- * Watches etcd itself, which nobody hurts: every write to the objects of the platform, to the records of the broker and to what that
- * broker made, in the order in which they were stored. It is asked what happened; it does not judge.
+ * Watches etcd, which has no faults: every write to the objects of the platform, to the records of the broker and to its deployments, in
+ * the order of their revisions. The witness only records; it does not judge.
  */
 import { readFile } from 'node:fs/promises';
 import type { ClientRequest } from 'node:http';
@@ -11,29 +11,29 @@ import type { Etcd } from '../../../src/controlplane/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
 import { NAMESPACE, THINGS_NAMESPACE } from './stage.ts';
 
-/** An object that is no longer stored, and how things were in that moment. */
+/** The removal of an object, and the state at that moment. */
 export interface Departure {
   readonly uid: string;
   readonly subject: string;
   readonly revision: number;
-  /** When the witness saw it, a little after it was: milliseconds since 1970. */
+  /** When the witness saw it, slightly after the removal: milliseconds since 1970. */
   readonly at: number;
   readonly deploymentId: string | undefined;
-  /** What was still there of what it stood for. */
+  /** The keys of its deployment that still existed. */
   readonly left: readonly string[];
-  /** Of the record of its broker, where that is in the cluster. */
+  /** The state of its broker's record, if that is in the cluster. */
   readonly recordState: DeploymentRecord['state'] | undefined;
 }
 
 export interface Witness {
-  /** Of each object, by uid: the deployments that its status named, in their order. */
+  /** The deployments in the status of each object, by uid, in order. */
   readonly intents: ReadonlyMap<string, readonly string[]>;
   readonly departures: readonly Departure[];
-  /** Each state of the records of the broker in the cluster. */
+  /** Every state of the records of the broker in the cluster. */
   readonly records: readonly DeploymentRecord[];
-  /** Of each object, by uid: the deployment that its thing was written for, write by write. */
+  /** The deployments that the target of each object was written for, by uid, in order. */
   readonly executions: ReadonlyMap<string, readonly string[]>;
-  /** Why it has not seen everything; undefined where it has. */
+  /** Why it missed events; undefined if it has seen all. */
   readonly failure: string | undefined;
   revision(): number;
   stop(): void;
@@ -95,7 +95,7 @@ export async function startWitness(etcd: Etcd): Promise<Witness> {
     });
   }
 
-  /** Stored as protobuf: the texts in it are looked for as they are. */
+  /** Secrets are stored as protobuf: the id is matched in the raw bytes. */
   function seeThing(key: string, value: Buffer | undefined): void {
     if (value === undefined) {
       things.delete(key);
@@ -135,7 +135,7 @@ export async function startWitness(etcd: Etcd): Promise<Witness> {
     revision = Math.max(revision, Number(result?.header?.revision ?? 0));
   });
   end.once('close', () => {
-    if (!stopped) failure ??= 'the watch of etcd broke';
+    if (!stopped) failure ??= 'the etcd watch was closed';
   });
   return {
     intents,
@@ -153,14 +153,14 @@ export async function startWitness(etcd: Etcd): Promise<Witness> {
   };
 }
 
-/** Only what changes is of interest. */
+/** `append` skips repeated values. */
 function append(map: Map<string, string[]>, uid: string, value: string): void {
   const list = map.get(uid) ?? [];
   if (list.at(-1) !== value) list.push(value);
   map.set(uid, list);
 }
 
-/** Up to the brace that closes the first one. */
+/** `wholeObject` cuts the text after the brace that closes the first one. */
 function wholeObject(text: string): string {
   let depth = 0;
   let quoted = false;
@@ -176,10 +176,10 @@ function wholeObject(text: string): string {
       if (depth === 0) return text.slice(0, at + 1);
     }
   }
-  throw new Error(`a record that does not end: ${text.slice(0, 200)}`);
+  throw new Error(`unterminated record: ${text.slice(0, 200)}`);
 }
 
-/** Through the JSON gateway of etcd. Resolves once the watch has begun. */
+/** `watch` uses the JSON gateway of etcd. Resolves once the watch has started. */
 async function watch({ endpoints, clientFiles }: Etcd, line: (text: string) => void): Promise<ClientRequest> {
   const [ca, cert, key] = await Promise.all(
     [clientFiles.authority, clientFiles.certificate, clientFiles.key].map((file) => readFile(file)),
@@ -188,14 +188,14 @@ async function watch({ endpoints, clientFiles }: Etcd, line: (text: string) => v
   const range = { key: encoded(prefix), range_end: encoded('/registry0') };
   return new Promise((resolve, reject) => {
     const sent = request(`${endpoints[0]}/v3/watch`, { method: 'POST', ca, cert, key, agent: false }, (response) => {
-      let begun = false;
+      let started = false;
       const lines = createInterface({ input: response });
       lines.on('line', (text) => {
         line(text);
-        if (!begun) resolve(sent);
-        begun = true;
+        if (!started) resolve(sent);
+        started = true;
       });
-      // The end of it is seen by who holds the request.
+      // The caller sees the end of the request.
       lines.on('error', () => {});
     });
     sent.on('error', reject);

@@ -1,6 +1,6 @@
 /**
- * Users who create, change and delete: each has objects of its own and does one thing after the other, again and again until the API
- * server has acknowledged it. What was acknowledged is remembered: that is what must have come true in the end.
+ * Simulated users that create, change and delete objects. Each user has its own objects and does one action at a time, retrying until
+ * the API server has acknowledged it. The acknowledged changes are the expected result of the run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kind, kindNamed } from '../../../src/api/index.ts';
@@ -16,24 +16,24 @@ import {
 import type { Random } from './random.ts';
 import { CLUSTER_BROKER, KAFKA_BROKER, NAMESPACE } from './stage.ts';
 
-/** How long a user goes on trying once all is well again. */
+/** How long a user retries after the last fault. */
 const patienceMilliseconds = 180_000;
 
-/** What an object must have become. */
+/** The expected final state of an object. */
 export interface Expected {
   readonly kind: 'Secret' | 'Topic';
   readonly name: string;
   readonly uid: string;
-  /** As last acknowledged, without defaults. */
+  /** The last acknowledged spec, without defaults. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly deleted: boolean;
 }
 
 export interface Workload {
   readonly expected: ReadonlyMap<string, Expected>;
-  /** Acknowledged, by what was done; and how often it had to be tried again. */
+  /** The acknowledged actions, and the number of retries. */
   readonly counts: Readonly<Record<'created' | 'changed' | 'deleted' | 'retried', number>>;
-  /** Resolves once nobody does anything any more. */
+  /** Resolves once all users have stopped. */
   finish(): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ export interface WorkloadOptions {
   readonly client: Client;
   readonly random: Random;
   readonly users: number;
-  /** Of each user at a time. */
+  /** The largest number of objects per user. */
   readonly mostObjects: number;
-  /** Between two things that a user does, at most. */
+  /** The longest pause between two actions of a user. */
   readonly pauseMilliseconds: number;
 }
 
@@ -54,7 +54,7 @@ export function startWorkload(options: WorkloadOptions): Workload {
   const users = Array.from({ length: options.users }, (_, index) =>
     new User(`u${index + 1}`, options, expected, counts, stopping.signal).run(),
   );
-  // It is looked at in `finish`.
+  // `finish` reports the failure.
   for (const each of users) each.catch(() => {});
   return {
     expected,
@@ -72,10 +72,10 @@ class User {
   readonly #random: Random;
   readonly #expected: Map<string, Expected>;
   readonly #counts: Record<keyof Workload['counts'], number>;
-  /** Aborted when there is enough work. */
+  /** Aborted when the users must stop. */
   readonly #signal: AbortSignal;
   readonly #own: Expected[] = [];
-  /** Names of objects that are deleted, to be used again. */
+  /** Names of deleted objects, for reuse. */
   readonly #former: string[] = [];
   #made = 0;
 
@@ -127,7 +127,7 @@ class User {
           .catch((failure: unknown) => {
             if (!isNotFound(failure)) throw failure;
           });
-        // The one of before may still be on its way out, or just gone.
+        // The previous object with that name can still be terminating, or has just been removed.
         if (present === undefined || this.#expected.has(present.metadata.uid ?? '')) throw error;
         return present.metadata.uid;
       }
@@ -173,7 +173,7 @@ class User {
     if (!object.deleted) this.#own.push(object);
   }
 
-  /** What can be changed, another one each time. */
+  /** Returns the variable part of a spec, with a new value each time. */
   #variable(kind: Expected['kind'], partitions: number): Record<string, unknown> {
     const draw = this.#random.between(1, 2 ** 31 - 1);
     if (kind === 'Secret') return { keys: [{ name: `key-${draw}`, generate: { length: 16 } }] };
@@ -181,7 +181,7 @@ class User {
     return { partitions: partitions + more, config: { 'retention.ms': draw } };
   }
 
-  /** Refusals of the webhook that cannot be reached, and no answer at all, pass; anything else is not the user's to survive. */
+  /** Retries transient errors: an unreachable webhook and a lost connection. Any other error fails the run. */
   async #untilDone<T>(attempt: () => Promise<T>): Promise<T> {
     let until = Number.POSITIVE_INFINITY;
     for (let tries = 1; ; tries += 1) {
@@ -213,6 +213,6 @@ const kindIn = (name: string): Expected['kind'] => (name.startsWith('secret') ? 
 
 export function resourceOf(name: string): Kind['resource'] {
   const kind = kindNamed(name);
-  if (kind === undefined) throw new Error(`there is no kind ${name}`);
+  if (kind === undefined) throw new Error(`unknown kind ${name}`);
   return kind.resource;
 }

@@ -1,4 +1,4 @@
-/** What things cost, from `kidp broker … --prices` to who pays: Application, Team and `kidp cost`. */
+/** Costs, from `kidp broker … --prices` to the Application, the Team and `kidp cost`. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export function costTests(running: () => Stage): void {
   describe('costs', () => {
     endBrokerProcesses();
 
-    test('of what is there, was taken over and is gone: told by brokers with prices, paid by Application and Team', async () => {
+    test('of existing, taken-over and deleted deployments are reported by brokers with prices, and charged to Application and Team', async () => {
       const stage = running();
       const { client, plane } = stage;
       const objects = new Objects(stage);

@@ -1,4 +1,4 @@
-/** What was written while no webhook was asked: it is judged before anything is done about it. */
+/** Objects that were written while the webhook was not called: they are evaluated before they are dispatched. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_VERSION, policy, team } from '../../../src/api/index.ts';
 import { customResourceDefinitions, installDefinitions } from '../../../src/cli/up/definitions.ts';
@@ -59,7 +59,7 @@ export function aroundTests(running: () => Stage): void {
     });
     afterAll(() => stage.client.delete(policy.resource, { name: policyName }));
 
-    test('what policy denies is never dispatched, says why, and is let in once it is mended', async () => {
+    test('an object that policy denies is not dispatched, reports why, and is admitted once it is fixed', async () => {
       const denied = await objects.reason('Secret', 'smuggled', 'Admitted', 'PolicyDenied');
       expect(conditionOf(denied, 'Admitted')).toMatchObject({ status: 'False' });
       expect(conditionOf(denied, 'Admitted')?.message).toContain('Nothing forbidden here');
@@ -73,7 +73,7 @@ export function aroundTests(running: () => Stage): void {
       expect(ledgerOf(stage.cluster, ready.metadata.uid)).toHaveLength(1);
     });
 
-    test('what was ready stays as it was: the new generation is not dispatched', async () => {
+    test('a ready deployment is kept: the new generation is not dispatched', async () => {
       const denied = await objects.reason('Secret', 'ready-before', 'Admitted', 'PolicyDenied');
       expect(denied.metadata.generation).toBe(2);
       expect(conditionOf(denied, 'Ready')?.message).toContain('Generation 1 stays deployed');
@@ -87,7 +87,7 @@ export function aroundTests(running: () => Stage): void {
       );
     });
 
-    test('what was given another owner is left alone, and can be deleted', async () => {
+    test('an object with a changed owner is left alone, and can be deleted', async () => {
       const stolen = await objects.reason('Cache', 'stolen', 'Admitted', 'OwnerChanged');
       expect(conditionOf(stolen, 'Admitted')?.message).toContain('the recorded owner is Team backend');
       expect(stolen.metadata.generation).toBe(2);
@@ -99,7 +99,7 @@ export function aroundTests(running: () => Stage): void {
   });
 }
 
-/** The API server keeps the owner too, by a rule of the definition: who gets around both is an administrator with bad intent. */
+/** The CRD has a validation rule for the owner too: only a malicious administrator can bypass both. */
 async function changeOwner(client: Client, objects: Objects): Promise<void> {
   const name = 'caches.platform.company.com';
   const definition = await client.get<UnknownObject>(customResourceDefinitions, { name });

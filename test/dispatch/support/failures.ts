@@ -1,4 +1,4 @@
-/** What keeps something from being deployed, or goes wrong while it is: each is told with what to do, and tried again only where that may help. */
+/** Failures before and during a deployment: each is reported with a remedy, and retried only if a retry can help. */
 import { describe, expect, test } from 'vitest';
 import { API_VERSION, application, broker, deploymentTarget, RETRY_ANNOTATION } from '../../../src/api/index.ts';
 import { loadKubeconfig, type UnknownObject } from '../../../src/runtime/index.ts';
@@ -18,7 +18,7 @@ import {
 } from './stage.ts';
 
 export function obstacleTests(running: () => Stage): void {
-  describe('what stands in the way is a condition that says what to do, and is gone with it', () => {
+  describe('a missing precondition is a condition with a remedy, and is removed once it is met', () => {
     test.concurrent('a target without a broker', async () => {
       const { client } = running();
       const objects = new Objects(running());
@@ -115,7 +115,7 @@ export function obstacleTests(running: () => Stage): void {
       proxy.open = false;
       proxy.cut();
       await objects.create('Secret', 'shaky', { targetRef: { name: far.target } });
-      // The broker writes down what it takes, and cannot: so it takes nothing.
+      // The broker stores a record before it accepts a request. It cannot, so it accepts nothing.
       const waiting = await objects.until('Secret', 'shaky', ({ status }) => (status?.outbox?.[0]?.attempts ?? 0) > 0);
       expect(isReady(waiting)).toBe(false);
       expect(conditionOf(waiting, 'StatusReported')).toMatchObject({
@@ -161,7 +161,7 @@ export function obstacleTests(running: () => Stage): void {
   });
 }
 
-/** For as long as something that goes by itself would take to happen. */
+/** Waits as long as an automatic change would take. */
 async function stays(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 3_000;
   while (performance.now() < end) {

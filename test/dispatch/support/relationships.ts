@@ -1,4 +1,4 @@
-/** Bind, rotate, unbind: what a Service uses reaches what runs, and follows what becomes of it. */
+/** Bind, rotate, unbind: connections reach the running Service, and follow every change. */
 import { describe, expect, test } from 'vitest';
 import { RETRY_ANNOTATION } from '../../../src/api/index.ts';
 import { parseDeploymentId } from '../../../src/broker/index.ts';
@@ -7,12 +7,12 @@ import { eventually } from '../../../src/runtime/testing/index.ts';
 import { conditionOf, isReady, ledgerFaults, Objects, patient, type Stage } from './stage.ts';
 
 const attemptOf = ({ status }: Deployable): number => parseDeploymentId(status?.deploymentId ?? '')?.attempt ?? 0;
-/** What its containers have as environment variables. */
+/** The environment variables of its containers. */
 const environment = 'api-bindings';
 
 export function relationshipTests(running: () => Stage): void {
   describe('relationships', () => {
-    test('a Service waits for its Database, gets its connection, follows its rotation, and is told when it is gone', async () => {
+    test('a Service waits for its Database, gets its connection, follows its rotation, and is unbound when it is deleted', async () => {
       const stage = running();
       const objects = new Objects(stage);
       const labels = { app: 'users' };
@@ -32,7 +32,7 @@ export function relationshipTests(running: () => Stage): void {
       expect(await objects.secret(binding?.connectionSecret ?? '')).toEqual(credentials);
       expect((await objects.secret(environment))?.DATABASE_USERS_PASSWORD).toBe(credentials?.password);
 
-      // Another value of the label asks its broker for other credentials.
+      // Another value of the label requests new credentials from the broker.
       await objects.patch('Database', 'users', {
         metadata: {
           labels: { 'broker.platform.company.com/rotate': '1' },
@@ -53,7 +53,7 @@ export function relationshipTests(running: () => Stage): void {
         expect((await objects.secret(environment))?.DATABASE_USERS_PASSWORD).toBe(rotated?.password);
       }, patient);
 
-      // A second one that fits makes it ambiguous; what works is kept.
+      // A second match makes it ambiguous; the existing binding is kept.
       await objects.create('Database', 'users-too', {}, labels);
       const ambiguous = await objects.reason('Service', 'api', 'DependenciesBound', 'AmbiguousSelector');
       expect(conditionOf(ambiguous, 'DependenciesBound')?.message).toContain('add a label to the selector');
@@ -63,7 +63,7 @@ export function relationshipTests(running: () => Stage): void {
       await objects.gone('Database', 'users-too');
       await objects.reason('Service', 'api', 'DependenciesBound', 'AllBound');
 
-      // The label that it was found by goes: it is no longer bound, and everybody is told.
+      // Its matching label is removed: the Service is unbound, and both sides report it.
       await objects.patch('Database', 'users', { metadata: { labels: { app: null } } });
       const lost = await objects.reason('Service', 'api', 'DependenciesBound', 'BindingLost');
       expect(lost.status?.bindings ?? []).toEqual([]);

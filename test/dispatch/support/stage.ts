@@ -1,6 +1,6 @@
 /**
- * The whole of it, in one process: a real API server with webhooks, controllers and nodes, the platform as `kidp serve` puts it
- * together, and the reference brokers as `kidp broker` does, one for the cluster itself and one for topics of a real Kafka.
+ * The complete platform in one process: a real API server with webhooks, controllers and nodes, the platform as `kidp serve` assembles
+ * it, and the reference brokers as `kidp broker` assembles them: one for the cluster itself and one for topics of a real Kafka.
  */
 import { Registry } from 'prom-client';
 import {
@@ -46,11 +46,11 @@ import { events } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane, uniqueName } from '../../support/cluster.ts';
 
-/** A machine that does much else at the same time, and looks at dozens of objects at once. */
+/** Timeouts for a busy machine and dozens of objects at once. */
 export const patient = { within: 180_000, every: 250 };
 export const namespace = 'team-backend';
 export const platformNamespace = 'kidp-system';
-/** In this cluster: whatever is not a Topic. */
+/** The target in this cluster, for all kinds except Topic. */
 export const clusterTarget = 'cluster';
 export const topicTarget = 'topics';
 
@@ -60,9 +60,9 @@ interface KafkaAddress {
 }
 
 export interface StageOptions {
-  /** Left out, requests and reports go over HTTP. */
+  /** Default: none; requests and reports are sent over HTTP. */
   readonly kafka?: KafkaAddress;
-  /** Where Topics are made. */
+  /** The Kafka in which Topics are created. */
   readonly topics: KafkaAddress;
   readonly settings?: DispatchOptions['settings'];
 }
@@ -88,10 +88,10 @@ export interface Stage {
   readonly platform: Platform;
   readonly cluster: StageBroker;
   readonly topics: StageBroker;
-  /** Ends the platform, as its process would, and takes its webhook configurations away. */
+  /** Stops the platform and removes its webhook configurations. */
   stopPlatform(): Promise<void>;
   startPlatform(settings?: DispatchOptions['settings']): Promise<void>;
-  /** Another broker for this cluster, which reaches its API server by another way. */
+  /** Adds a broker for this cluster that connects to the API server with another configuration. */
   addBroker(name: string, config: ClusterConfig, parameters?: Record<string, string>): Promise<StageBroker>;
   stop(): Promise<void>;
 }
@@ -117,7 +117,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
   const lines: Line[] = [];
   let platform: Platform;
   let taking: Cleanup;
-  /** Brokers know where it is: it comes back there. */
+  /** The port of the status API. It stays the same over restarts, because brokers have its URL. */
   let port = 0;
   const start = async (settings = options.settings) => {
     taking = createCleanup(60_000);
@@ -159,7 +159,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
         return { provider, close: () => Promise.all([own.close(), lease.close()]) };
       },
     });
-  // Records of a broker of Kafka lie in a topic of its name, beside those of other tests.
+  // The records of a Kafka broker are in a topic with its name, next to those of other tests.
   const ofTopics = uniqueName('topics');
   const topics = bringBroker(way, {
     name: ofTopics,
@@ -222,7 +222,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
   const log = recorder(lines, { who: name });
   let running: { broker: RunningBroker; provider: Provider; close(): Promise<unknown> } | undefined;
   let port = 0;
-  /** One thing after the other: it may begin again in the moment in which it is told to stop. */
+  /** Starts and stops are serialized: the broker can restart while the test stops it. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = (act: () => Promise<void>): Promise<void> => {
     const acting = turn.catch(() => {}).then(act);
@@ -253,11 +253,13 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
     });
     running = { broker, provider, close };
     port = broker.port ?? 0;
-    // As `kidp broker` does: what has lost the right to work begins again, where it can.
-    broker.ended.catch(() => inTurn(async () => void (running?.broker === broker && (await anew())))).catch(() => {});
+    // A broker that has lost its lease restarts, as in `kidp broker`.
+    broker.ended
+      .catch(() => inTurn(async () => void (running?.broker === broker && (await restart()))))
+      .catch(() => {});
     await broker.ready();
   };
-  const anew = async () => {
+  const restart = async () => {
     await end();
     await begin();
   };
@@ -288,7 +290,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
   };
 }
 
-/** Set KIDP_TEST_LOG to see what is logged. */
+/** Records log lines. Set KIDP_TEST_LOG to print them too. */
 function recorder(lines: Line[], fields: { who: string; [field: string]: unknown }): Logger {
   const write = (message: string, more: Readonly<Record<string, unknown>> = {}) => {
     lines.push({ message, ...fields, ...more });
@@ -305,7 +307,7 @@ function recorder(lines: Line[], fields: { who: string; [field: string]: unknown
 
 export const resourceOf = (kind: string): Resource => {
   const found = kindNamed(kind);
-  if (found === undefined) throw new Error(`there is no kind ${kind}`);
+  if (found === undefined) throw new Error(`unknown kind ${kind}`);
   return found.resource;
 };
 const core = (kind: string, plural: string, group = ''): Resource => ({
@@ -322,7 +324,7 @@ export const deployments = core('Deployment', 'deployments', 'apps');
 export const statefulSets = core('StatefulSet', 'statefulsets', 'apps');
 export const allKinds = deployableKinds.map(({ kind }) => kind);
 
-/** Of each kind one that its broker can make, and the change that is made to it. */
+/** For each kind, a spec that its broker can deploy, and a change to it. */
 export const specs: Readonly<Record<string, { readonly spec: object; readonly change: object }>> = {
   Database: { spec: { engine: 'postgresql' }, change: { backup: { enabled: true } } },
   Service: { spec: { image: 'app:1', ports: [{ name: 'http', port: 80 }] }, change: { image: 'app:2' } },
@@ -339,7 +341,7 @@ export const specs: Readonly<Record<string, { readonly spec: object; readonly ch
   },
 };
 
-/** Objects as their users see them. */
+/** The objects of the test, through the API that users have. */
 export class Objects {
   readonly #client: Client;
 
@@ -378,21 +380,21 @@ export class Objects {
     await this.#client.delete(resourceOf(kind), { namespace, name });
   }
 
-  /** Once it holds; fails with what is there. */
+  /** Waits until the condition holds; a timeout reports the status of the object. */
   until(kind: string, name: string, holds: (object: Deployable) => boolean): Promise<Deployable> {
     return eventually(async () => {
       const object = await this.get(kind, name);
       if (holds(object)) return object;
-      throw new Error(`${kind} ${name} is not so: ${JSON.stringify(object.status)}`);
+      throw new Error(`${kind} ${name} does not meet the condition: ${JSON.stringify(object.status)}`);
     }, patient);
   }
 
-  /** In its newest generation. */
+  /** Waits until the newest generation is ready. */
   ready(kind: string, name: string): Promise<Deployable> {
     return this.until(kind, name, isReady);
   }
 
-  /** That the condition has come to this reason. */
+  /** Waits until the condition has this reason. */
   reason(kind: string, name: string, type: string, reason: string): Promise<Deployable> {
     return this.until(kind, name, (object) => conditionOf(object, type)?.reason === reason);
   }
@@ -400,11 +402,11 @@ export class Objects {
   async gone(kind: string, name: string): Promise<void> {
     await eventually(async () => {
       const found = await this.get(kind, name).catch(unlessFound);
-      if (found !== undefined) throw new Error(`${kind} ${name} is there: ${JSON.stringify(found.status)}`);
+      if (found !== undefined) throw new Error(`${kind} ${name} still exists: ${JSON.stringify(found.status)}`);
     }, patient);
   }
 
-  /** Decoded; undefined where there is none. */
+  /** Returns the decoded entries of a Secret; undefined if it does not exist. */
   async secret(name: string): Promise<Record<string, string> | undefined> {
     const found = await this.#client
       .get<UnknownObject & { data?: Record<string, string> }>(coreSecrets, { namespace, name })
@@ -415,7 +417,7 @@ export class Objects {
     );
   }
 
-  /** Reasons and notes of the events about an object. */
+  /** Returns the reasons and notes of the events about an object. */
   async events(name: string): Promise<{ reason: string; note: string }[]> {
     const { items } = await this.#client.list<
       UnknownObject & { regarding?: { name?: string }; reason?: string; note?: string }
@@ -436,11 +438,11 @@ export const isReady = ({ status, metadata }: Deployable): boolean =>
 export const conditionOf = ({ status }: Deployable, type: string): Condition | undefined =>
   getCondition(status?.conditions as Condition[] | undefined, type);
 
-/** What was carried out for an object, in order. */
+/** The deployments that a broker executed for an object, in order. */
 export const ledgerOf = (broker: StageBroker, uid: string | undefined) =>
   broker.records().find((record) => record.uid === uid)?.ledger ?? [];
 
-/** Of every object: no deployment twice, and none older after a newer one. Returns what is not so. */
+/** `ledgerFaults` returns each deployment that was executed twice, or after a newer one of the same object. */
 export function ledgerFaults(...brokers: readonly StageBroker[]): string[] {
   return brokers.flatMap((broker) =>
     broker.records().flatMap(({ ledger }) =>

@@ -1,4 +1,4 @@
-/** What of a partition counts as written: the batches of Kafka as they may come, and the records that a reader is told of. */
+/** Which records of a partition count as committed: batches in the forms that Kafka returns, and the records that a reader gets. */
 import { IS_CONTROL, IS_TRANSACTIONAL, type KafkaRecord } from '@platformatic/kafka';
 import { expect, test } from 'vitest';
 import { onlyCommitted } from './committed.ts';

@@ -63,7 +63,7 @@ export class TransactionalWriter {
         await this.#transact(batch);
         for (const { settle } of batch) settle();
       } catch (error) {
-        // Whether the batch was written is unknown: the instance gives up, and the next leader reads what is there.
+        // Whether the batch was written is unknown: the instance gives up, and the next leader reads the topic.
         this.#onFailure(`a write failed: ${(error as Error).message}`);
         for (const { settle } of batch) settle(new NotLeader());
       }

@@ -13,7 +13,7 @@ const secret = (annotations: Record<string, string>): SecretObject => ({
 describe('new credentials are due', () => {
   test.each([
     { reason: 'there are none', present: undefined, rotation: {}, due: 0 },
-    { reason: 'never by itself', present: secret({}), rotation: {}, due: undefined },
+    { reason: 'no automatic rotation', present: secret({}), rotation: {}, due: undefined },
     { reason: 'counted from when they were made', present: secret({}), rotation: { rotationDays: 30 }, due: 2 * day },
     {
       reason: 'counted from the last time',

@@ -26,16 +26,16 @@ describe('a refusal of the API server', () => {
       error: refusal(403, 'secrets "a" is forbidden: no such thing here'),
       failure: { class: 'permanent', code: 'forbidden' },
     },
-    { reason: 'what it cannot be', error: refusal(422, 'invalid'), failure: { class: 'permanent', code: 'invalid' } },
+    { reason: 'an invalid object', error: refusal(422, 'invalid'), failure: { class: 'permanent', code: 'invalid' } },
   ])('is $failure.class: $reason', ({ error, failure }) => {
     expect(failureOf(error, 'making it')).toMatchObject(failure);
   });
 
   test.each([
-    { reason: 'a namespace on its way out', error: refusal(403, 'because it is being terminated') },
-    { reason: 'somebody was faster', error: refusal(409, 'changed') },
-    { reason: 'it is not well', error: refusal(500, 'etcd') },
-  ])('is none, and tried again: $reason', ({ error }) => {
+    { reason: 'a namespace that is terminating', error: refusal(403, 'because it is being terminated') },
+    { reason: 'a conflict', error: refusal(409, 'changed') },
+    { reason: 'the API server fails', error: refusal(500, 'etcd') },
+  ])('is no failure, and is retried: $reason', ({ error }) => {
     expect(failureOf(error, 'making it')).toBe(error);
   });
 });

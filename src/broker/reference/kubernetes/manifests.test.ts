@@ -1,4 +1,4 @@
-/** Each file of golden/requests comes to the objects of the same file in golden/manifests. `vitest -u` writes these anew: read them. */
+/** Each file of golden/requests maps to the objects in the same file of golden/manifests. `vitest -u` regenerates those: review the diff. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
