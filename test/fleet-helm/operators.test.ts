@@ -167,11 +167,11 @@ test('versions that are named: one that is missing, one whose digest is another,
     '1.0.0 Available',
   ]);
   const messages = operator.status?.versions?.map(({ message }) => message);
-  expect(messages?.[0]).toBe('The repository has no version 3.0.0 of the chart');
+  expect(messages?.[0]).toBe('the repository has no version 3.0.0 of the chart');
   expect(messages?.[2]).toMatch(
     /^The chart 1\.1\.0 has digest sha256:[0-9a-f]{64}, want sha256:0+ from spec\.versions$/,
   );
-  expect(condition(operator, 'Ready')?.message).toMatch(/2 cannot be used, 3\.0\.0: The repository has no version/);
+  expect(condition(operator, 'Ready')?.message).toMatch(/2 unusable, 3\.0\.0: the repository has no version/);
 });
 
 test('a definition that cannot be used makes its version invalid, and the Operator says so', async () => {

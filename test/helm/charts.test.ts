@@ -134,7 +134,7 @@ describe('on the command line', () => {
   test('kidp check names the template of a finding', async () => {
     const { code, out } = await runCheck(['-f', 'policy.yaml', '-f', 'shop'], charts);
     expect(code).toBe(1);
-    expect(out).toMatch(/^shop\/templates\/config\.yaml:1:1: denied: ConfigMap shop: small \(small\): Too much/);
+    expect(out).toMatch(/^shop\/templates\/config\.yaml:1:1: denied: ConfigMap shop: small \(small\): .*want at most 1\. Too much/);
   });
 
   test('kustomize, as kubectl has it, is asked where a directory is its own', async () => {
@@ -210,7 +210,7 @@ describe('at the gate', () => {
     // Without --debug Helm keeps the reason of a deletion to itself.
     const { code, stderr } = await helm('uninstall', 'operator', '--debug');
     expect(code).not.toBe(0);
-    expect(stderr).toContain('there is 1 object of it, first: default/large');
+    expect(stderr).toContain('1 object exists, first: default/large');
     expect(await plane.client.get(resourceOf(before), { namespace: 'default', name: 'large' })).toBeDefined();
   });
 

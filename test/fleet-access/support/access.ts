@@ -157,7 +157,7 @@ export function accessTests(
           await client.create(clusterKind.resource, object);
           made.push(object.metadata.name);
         } catch (error) {
-          return isForbidden(error) && error.message.includes('dry runs');
+          return isForbidden(error) && error.message.includes('dry-run requests');
         }
         return false;
       }, patient);

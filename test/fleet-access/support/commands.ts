@@ -171,7 +171,7 @@ export function commandTests(of: () => { readonly management: Management }): voi
         {
           from: plane.kubeconfig,
           words: ['--sealing-key', file('public', '{}')],
-          says: 'holds no public key',
+          says: 'does not contain a public key',
           reason: 'the key is none',
         },
         {
