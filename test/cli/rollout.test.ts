@@ -164,5 +164,5 @@ test('no decision is taken where admission does not write who decided', async ()
   expect(answer).toMatchObject({ code: 1, out: '', failure: '' });
   expect(answer.err).toMatch(/spec\.decisions\[0\]\.by/);
   expect((await client.get<Approval>(approval.resource, { name })).spec.decisions).toEqual([]);
-  expect((await kidp('rollout', 'reject', 'no-such')).failure).toContain('no Approval and no OperatorDeployment');
+  expect((await kidp('rollout', 'reject', 'no-such')).failure).toContain('no Approval or OperatorDeployment');
 });

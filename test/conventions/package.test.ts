@@ -1,6 +1,6 @@
 /** What is published: built, laid out as npm would, and used as a stranger would. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LaidOutPackage, layOutPackage } from '../support/package.ts';
@@ -39,4 +39,10 @@ test.each(Object.keys(exports).filter((name) => name !== './package.json'))('kid
 test('without arguments kidp says what there is, and a wrong word is exit code 2', () => {
   expect(run(['bin/kidp.js', '--help']).stdout).toMatch(/up .*\n[\s\S]*check /);
   expect(run(['bin/kidp.js', 'wrong']).status).toBe(2);
+});
+
+test('no test and no test helper is shipped, except kidp/runtime/testing', () => {
+  const shipped = readdirSync(join(built.place, 'dist'), { recursive: true, encoding: 'utf8' });
+  expect(shipped.filter((file) => /\.test\.|(^|\/)support\//.test(file))).toEqual([]);
+  expect(shipped).toContain('runtime/testing/index.js');
 });
