@@ -85,7 +85,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
       if (error instanceof IdentityError) {
         const { reason, message, claimed } = error;
         metrics?.refused(claimed, channel, reason);
-        log.warn('broker identity rejected', { channel, reason, message, claimed });
+        log.warn('broker identity rejected', { channel, reason, cause: message, claimed });
       }
       throw error;
     }

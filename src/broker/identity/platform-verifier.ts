@@ -54,7 +54,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
       return await verify();
     } catch (error) {
       if (error instanceof IdentityError) {
-        log.warn('platform identity rejected', { reason: error.reason, message: error.message });
+        log.warn('platform identity rejected', { reason: error.reason, cause: error.message });
       }
       throw error;
     }
