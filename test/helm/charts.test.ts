@@ -134,7 +134,9 @@ describe('on the command line', () => {
   test('kidp check names the template of a finding', async () => {
     const { code, out } = await runCheck(['-f', 'policy.yaml', '-f', 'shop'], charts);
     expect(code).toBe(1);
-    expect(out).toMatch(/^shop\/templates\/config\.yaml:1:1: denied: ConfigMap shop: small \(small\): .*want at most 1\. Too much/);
+    expect(out).toMatch(
+      /^shop\/templates\/config\.yaml:1:1: denied: ConfigMap shop: small \(small\): .*want at most 1\. Too much/,
+    );
   });
 
   test('kustomize, as kubectl has it, is asked where a directory is its own', async () => {
