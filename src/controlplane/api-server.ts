@@ -16,27 +16,29 @@ export interface AuditPolicy {
 
 export interface EncryptionOptions {
   provider: 'aescbc' | 'secretbox';
-  /** The default is `secrets`; `configmaps`, `teams.platform.company.com`, `*.*` … */
+  /** The encrypted resources, such as `configmaps`, `teams.platform.company.com` or `*.*`; the default is `secrets`. */
   resources?: readonly string[];
-  /** Base64 of 32 bytes. Needed to read a snapshot of another control plane; otherwise one is made and kept. */
+  /**
+   * The base64 of 32 bytes, needed to read a snapshot of another control plane. By default a key is generated and kept.
+   */
   key?: string;
 }
 
 interface ApiServerOptions {
   directory: string;
   logFile: string;
-  /** Where it leaves its identity while it runs. */
+  /** The folder for the process identity while the server runs. */
   run: string;
   program: string;
   state: ControlPlaneState;
   etcd: Etcd;
   etcdPrefix: string;
-  /** Asked at each start. */
+  /** Called at each start. */
   port: () => number;
   admin: () => TlsClient;
   audit?: AuditPolicy | undefined;
   encryption?: EncryptionOptions | undefined;
-  /** Merged over our own; without the leading dashes. */
+  /** Further flags, without leading dashes; they take precedence over the built-in ones. */
   flags: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +55,7 @@ export const servingHosts = [
 
 export const auditLogIn = (directory: string): string => join(directory, 'audit.log');
 
-/** Writes what the server reads and returns its handle; it is not started yet. */
+/** `prepareApiServer` writes the files of the server and returns its handle without starting it. */
 export async function prepareApiServer(options: ApiServerOptions): Promise<ProcessHandle> {
   const files = await writeFiles(options);
   return manageProcess({
@@ -157,7 +159,7 @@ function auditDocument(policy: AuditPolicy): unknown {
   return { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...policy };
 }
 
-/** `identity` comes last: what was written before encryption was asked for can still be read. */
+/** `identity` comes last, so that objects written without encryption can still be read. */
 function encryptionDocument(options: EncryptionOptions, key: string): unknown {
   return {
     apiVersion: 'apiserver.config.k8s.io/v1',

@@ -11,17 +11,19 @@ import { ControlPlaneError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { type KubernetesProgram, type Program, type Recipe, recipeFor, recipes } from './recipes.ts';
 
-/** A program by its name, or `kubernetes` for all of Kubernetes. */
+/** A program by its name, or `kubernetes` for all programs of Kubernetes. */
 type Wanted = Program | 'kubernetes';
 type ProgramsOf<W> = W extends 'kubernetes' ? KubernetesProgram : W;
 
 export interface AssetOptions {
   onProgress?: (progress: Progress) => void;
-  /** Instead of this process's: PATH, KUBEBUILDER_ASSETS, KIDP_CACHE and Go's own variables are read from it. */
+  /**
+   * Replaces the environment of this process: PATH, KUBEBUILDER_ASSETS, KIDP_CACHE and Go's variables are read from it.
+   */
   environment?: Environment;
 }
 
-/** Resolves to where each program is. What is missing is built, one recipe after the other. */
+/** `ensureAssets` returns the path of each program, and builds missing ones, one recipe after the other. */
 export async function ensureAssets<const W extends Wanted>(
   wanted: readonly W[],
   options: AssetOptions = {},
@@ -65,7 +67,7 @@ function holds(directory: string, program: string, recipe: Recipe): boolean {
   return existsSync(file) && statSync(file).isFile() && beside;
 }
 
-/** Beside this file in the work tree; in the package the recipes stay in src while this file is in dist. */
+/** The recipes are beside this file in the work tree; in the package they stay in src while this file is in dist. */
 export function recipeFolder(asset: string): string {
   const beside = fileURLToPath(new URL(`./recipes/${asset}`, import.meta.url));
   return existsSync(beside)
@@ -73,7 +75,7 @@ export function recipeFolder(asset: string): string {
     : fileURLToPath(new URL(`../../src/controlplane/recipes/${asset}`, import.meta.url));
 }
 
-/** The user has chosen ready-made programs: that one of them is missing is the thing to say first. */
+/** The user has chosen prebuilt programs, so the error first says which one is missing. */
 function notProvided(directory: string, program: string, cause: unknown): unknown {
   if (!(cause instanceof ControlPlaneError)) return cause;
   if (cause.code !== 'assets/no-go' && cause.code !== 'assets/go-too-old') return cause;

@@ -17,7 +17,7 @@ interface BuildOptions {
   onProgress: (progress: Progress) => void;
 }
 
-/** Resolves to the folder with the programs. */
+/** `build` returns the folder with the programs. */
 export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
   const { asset, version } = recipe;
   const { cache, onProgress, sources: directory, environment } = options;
@@ -48,8 +48,8 @@ export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
 }
 
 /**
- * Downloads what the build needs and counts it. A package in Go's build cache needs no compiling: that is how a build that
- * was interrupted goes on where it was.
+ * Downloads the modules of a build and counts its packages. A package in Go's build cache is not compiled again, so
+ * that an interrupted build continues where it stopped.
  */
 async function listPackages(recipe: Recipe, options: BuildOptions, report: Report) {
   const { environment, sources: directory } = options;
@@ -83,7 +83,7 @@ async function nothingCached(options: BuildOptions): Promise<boolean> {
   return !existsSync(join(buildCache, 'README')) || !existsSync(join(moduleCache, 'cache', 'download'));
 }
 
-/** Fails before the work where it is plain that the disk will not do. `share` is how much of the work is still ahead. */
+/** Fails early if the disk is obviously too small. `share` is the part of the build that remains. */
 async function requireSpace(recipe: Recipe, options: BuildOptions, share: number): Promise<void> {
   const { buildCache, moduleCache } = await goCaches(options);
   const free = await Promise.all([buildCache, moduleCache, options.cache].map(freeGigabytes));

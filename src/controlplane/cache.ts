@@ -1,4 +1,4 @@
-/** Where built programs are kept, and under which name: another recipe, flag or platform is another folder. */
+/** The cache of built programs. Each recipe, set of flags and platform has its own folder. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,7 +7,7 @@ import type { Recipe } from './recipes.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `KIDP_CACHE`, else the user's cache directory as the platform has it. */
+/** `KIDP_CACHE`, or else the user's cache directory on this platform. */
 export function cacheDirectory(environment: Environment, platform: NodeJS.Platform = process.platform): string {
   if (environment.KIDP_CACHE) return environment.KIDP_CACHE;
   if (environment.XDG_CACHE_HOME) return join(environment.XDG_CACHE_HOME, 'kidp');
@@ -15,7 +15,7 @@ export function cacheDirectory(environment: Environment, platform: NodeJS.Platfo
   return platform === 'darwin' ? join(home, 'Library', 'Caches', 'kidp') : join(home, '.cache', 'kidp');
 }
 
-/** `kubernetes-1.36.3-0a1b2c3d4e5f-linux-x64` */
+/** Returns a name such as `kubernetes-1.36.3-0a1b2c3d4e5f-linux-x64`. */
 export function cacheKey(
   recipe: Recipe,
   sources: string,
@@ -31,7 +31,7 @@ export function cacheKey(
   return `${recipe.asset}-${recipe.version}-${hash.digest('hex').slice(0, 12)}-${platform}-${architecture}`;
 }
 
-/** Reproducible: no C compiler, no paths of this machine, and exactly the modules of go.sum. */
+/** The flags of a reproducible build: no C compiler, no local paths, and exactly the modules of go.sum. */
 export function buildFlags(recipe: Recipe): string[] {
   const variables = Object.entries(recipe.variables).map(([name, value]) => `-X ${name}=${value}`);
   return ['-mod=readonly', '-trimpath', '-ldflags', ['-s', '-w', ...variables].join(' ')];

@@ -1,4 +1,4 @@
-/** Runs a tool of the machine to its end. Should this process die, the tool is ended with it. */
+/** Runs a command-line tool to its end. If this process dies, the tool is killed with it. */
 import { spawn } from 'node:child_process';
 import { identityOf } from './identity.ts';
 import { reaper } from './reaper.ts';
@@ -11,14 +11,14 @@ interface CommandRun {
 }
 
 export interface CommandOutcome {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the tool. */
   code: number | null;
   output: string;
-  /** The end of what it wrote to standard error. */
+  /** The last part of its standard error. */
   errors: string;
 }
 
-/** Rejects only where it could not be started. */
+/** `runCommand` rejects only if the tool cannot be started. */
 export async function runCommand(program: string, flags: readonly string[], run: CommandRun): Promise<CommandOutcome> {
   const watcher = reaper();
   const child = spawn(program, flags, {
@@ -27,7 +27,7 @@ export async function runCommand(program: string, flags: readonly string[], run:
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...run.environment, ...watcher.environment },
   });
-  // Awaited at the end; it may fail before that.
+  // The promise is awaited at the end and can reject earlier.
   const closed = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);

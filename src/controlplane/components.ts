@@ -1,4 +1,7 @@
-/** What makes an API server behave like a cluster: controller-manager, scheduler, and KWOK, which plays nodes and pods. */
+/**
+ * The components that turn an API server into a cluster: controller-manager, scheduler, and KWOK, which simulates nodes
+ * and pods.
+ */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stagesBeside } from './assets.ts';
@@ -9,9 +12,9 @@ import { ask, type TlsClient } from './request.ts';
 interface ComponentOptions {
   program: string;
   logFile: string;
-  /** Where it leaves its identity while it runs. */
+  /** The folder for the process identity while the component runs. */
   run: string;
-  /** A file, read at each start. */
+  /** The path of a kubeconfig file, which is read at each start. */
   kubeconfig: string;
   server: () => string;
   admin: () => TlsClient;
@@ -39,7 +42,7 @@ export function controllerManager(options: ControllerManagerOptions): ProcessHan
         '--kube-api-burst=400',
       ],
     }),
-    // It serves no port; that it works is seen in what it makes.
+    // It serves no port, so it counts as ready once it has created the default service account.
     isReady: () => answers(options, '/api/v1/namespaces/default/serviceaccounts/default'),
   });
 }
@@ -57,7 +60,7 @@ export function scheduler(options: ComponentOptions): ProcessHandle {
         arguments: [...delegated(options), '--kube-api-qps=200', '--kube-api-burst=400'],
       };
     },
-    // Without a port there is nothing to ask: it is ready when it has not given up over its flags or its kubeconfig.
+    // It serves no port, so it counts as ready if it has not exited over its flags or kubeconfig.
     isReady: async () => Date.now() - started > 500,
   });
 }
@@ -90,7 +93,7 @@ export async function kwok(options: KwokOptions): Promise<ProcessHandle> {
   });
 }
 
-/** Whether the node is Ready; created where it is not there yet. */
+/** Whether the node is Ready; creates it if it does not exist. */
 async function ensureNode(options: KwokOptions, index: number): Promise<boolean> {
   const name = `node-${index}`;
   const answer = await ask(options.admin(), `${options.server()}/api/v1/nodes/${name}`);

@@ -1,4 +1,4 @@
-/** A whole control plane, from nothing or from a directory, and the handles to use it and to hurt it. */
+/** A whole control plane, new or restored from a directory, with handles to use it and to inject faults. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -23,27 +23,27 @@ import { type ControlPlaneState, loadState, newState, saveState } from './state.
 import { type User, type UserFiles, userFiles } from './users.ts';
 
 export interface ControlPlaneOptions {
-  /** Where state is kept for the next start; without it everything is temporary and gone after `stop`. */
+  /** Keeps the state for the next start. Without it, everything is temporary and removed by `stop`. */
   directory?: string;
-  /** Forgets what the directory holds of earlier runs. A control plane that runs there is never touched. */
+  /** Deletes the state of earlier runs in the directory. A control plane that runs there is never touched. */
   reset?: boolean;
-  /** Of the API server; without it the one of the last run, or any that is free. */
+  /** The port of the API server; the default is the port of the last run, or any free one. */
   port?: number;
-  /** Keys of the API server and of its users, where there are none yet: EC P-256, or RSA 2048 as kubeadm makes them. */
+  /** The kind of new keys of the API server and its users: EC P-256, or RSA 2048 like kubeadm. */
   keys?: KeyKind;
-  /** An etcd of its own with so many members (1), or a share of another's under a prefix of its own. */
+  /** The number of etcd members (default 1), or another control plane's etcd with a prefix for this one. */
   etcd?: { members: 1 | 3 } | { shared: Etcd; prefix: string };
-  /** A file written by `etcd.snapshot`: the new etcd begins with its content. */
+  /** A file written by `etcd.snapshot`, whose content the new etcd starts with. */
   restoreFrom?: string;
   controllerManager?: boolean;
   scheduler?: boolean;
-  /** So many nodes played by KWOK, with all pods on them (0: no KWOK). */
+  /** The number of nodes that KWOK simulates, with all pods on them; 0 means no KWOK. */
   nodes?: number;
   audit?: AuditPolicy;
   encryption?: EncryptionOptions;
-  /** More flags for kube-apiserver, without the leading dashes; they win over our own. */
+  /** Further flags of kube-apiserver, without leading dashes; they take precedence over the built-in ones. */
   apiServerFlags?: Readonly<Record<string, string>>;
-  /** Where the programs come from. */
+  /** The source of the programs. */
   assets?: AssetOptions;
 }
 
@@ -51,7 +51,7 @@ export interface ControlPlane {
   readonly directory: string;
   /** `https://127.0.0.1:port` */
   readonly url: string;
-  /** PEM of the authority that signed the API server's certificate now. */
+  /** The CA certificate (PEM) of the API server's current serving certificate. */
   readonly authority: string;
   /** The kubeconfig file of a user in system:masters. */
   readonly kubeconfig: string;
@@ -60,21 +60,24 @@ export interface ControlPlane {
   readonly controllerManager: ProcessHandle | undefined;
   readonly scheduler: ProcessHandle | undefined;
   readonly kwok: ProcessHandle | undefined;
-  /** One JSON line an event, where an audit policy was given. */
+  /** The audit log, one JSON event per line, if an audit policy was given. */
   readonly auditLog: string | undefined;
-  /** Base64; with it another control plane can read a snapshot of this one, where encryption was asked for. */
+  /** The encryption key in base64, with which another control plane can read an encrypted snapshot of this one. */
   readonly encryptionKey: string;
-  /** A kubeconfig file for a user whom the API server knows by a certificate; what it may do is up to RBAC. */
+  /** Writes a kubeconfig file for a user with a client certificate; RBAC decides what the user may do. */
   kubeconfigFor(user: User): Promise<string>;
-  /** Gives the API server another certificate, from the same or a new authority; hot unless `restart` is asked for. */
+  /** Gives the API server a new certificate, from the same or a new CA; without a restart unless `restart` is set. */
   replaceServingCertificate(options?: { authority?: 'same' | 'new'; restart?: boolean }): Promise<void>;
-  /** Ends every process and, where no directory was given, removes everything. */
+  /** Stops every process and, without a kept directory, removes everything. */
   stop(): Promise<void>;
 }
 
-/** Resolves once the API server is ready, the default namespace is there, and every part that was asked for works. */
+/**
+ * `startControlPlane` resolves once the API server is ready, the default namespace exists and every requested component
+ * works.
+ */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  // Before the directory: a long build needs none, and a second run may build beside it.
+  // Assets come before the directory: a long build needs no directory, and a second run can build at the same time.
   await ensureAssets(programsOf(options), options.assets);
   const directory = await openDirectory({
     owner: 'control-plane',
@@ -107,7 +110,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 interface Assembly {
   options: ControlPlaneOptions;
   directory: ControlPlaneDirectory;
-  /** In the order of their start; filled before each start, so that a failure leaves none behind. */
+  /**
+   * The processes in the order of their start. Each is added before it starts, so that a failure leaves none behind.
+   */
   started: ProcessHandle[];
   stop: () => Promise<void>;
 }
@@ -115,7 +120,7 @@ interface Assembly {
 async function assemble(assembly: Assembly): Promise<ControlPlane> {
   const { options, directory, stop } = assembly;
   const { path, throwaway } = directory;
-  // Logs are of this run alone: those of a kept directory would grow for ever.
+  // Logs contain this run only; in a kept directory they would grow forever.
   await rm(join(path, 'logs'), { recursive: true, force: true });
   await mkdir(join(path, 'logs'), { mode: 0o700 });
   const state = (await loadState(path)) ?? newState(options.keys);
@@ -133,7 +138,7 @@ async function assemble(assembly: Assembly): Promise<ControlPlane> {
     await users.rewrite();
     await writeFile(rootAuthorityIn(path), state.servingAuthority.certificate);
     await save();
-    // They read the authority once, at their start.
+    // These components read the CA only when they start.
     for (const part of Object.values(parts)) {
       await part?.kill();
       await part?.start();
@@ -215,7 +220,7 @@ async function startApiServer(assembly: Assembly, state: ControlPlaneState, etcd
     audit: options.audit,
     encryption: options.encryption,
     flags: {
-      // Without a controller-manager nobody makes the service accounts that this plugin wants for every pod.
+      // Without a controller-manager no service accounts are created, which this plugin requires for every pod.
       ...(options.controllerManager === true ? {} : { 'disable-admission-plugins': 'ServiceAccount' }),
       ...options.apiServerFlags,
     },

@@ -1,4 +1,7 @@
-/** The directory of a control plane or a Kafka: temporary and gone with the run, or kept and used by one run at a time. */
+/**
+ * The directory of a control plane or a Kafka: temporary and removed after the run, or kept and used by one run at a
+ * time.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,18 +15,18 @@ import { reaper } from './reaper.ts';
 export interface ControlPlaneDirectory {
   readonly path: string;
   readonly throwaway: boolean;
-  /** Each process leaves its identity here while it runs. */
+  /** The folder in which each process keeps its identity while it runs. */
   readonly run: string;
-  /** Removes it, or lets the next run use it. */
+  /** Removes a temporary directory, or releases a kept one for the next run. */
   release(): Promise<void>;
 }
 
 interface DirectoryOptions {
-  /** Whose it is; part of its name and of that of its lock. */
+  /** The owner, which is part of the names of the directory and its lock. */
   owner: 'control-plane' | 'kafka';
-  /** Without it, it is temporary. */
+  /** The path of a kept directory; by default the directory is temporary. */
   kept?: string | undefined;
-  /** Empties a kept directory, once it is certain that nobody uses it. */
+  /** Empties a kept directory, once it is certain that no process uses it. */
   reset?: boolean | undefined;
 }
 
@@ -31,7 +34,7 @@ export function openDirectory({ owner, kept, reset = false }: DirectoryOptions):
   return kept === undefined ? temporaryDirectory(owner) : keptDirectory(owner, resolve(kept), reset);
 }
 
-/** The reaper knows the name before the directory is there, so that no kill comes between the two. */
+/** The reaper gets the name before the directory is created, so that a kill in between leaves nothing behind. */
 async function temporaryDirectory(owner: DirectoryOptions['owner']): Promise<ControlPlaneDirectory> {
   const path = join(tmpdir(), `kidp-${owner}-${randomBytes(6).toString('hex')}`);
   await reaper().notify({ directory: path });
@@ -74,7 +77,10 @@ async function empty(path: string, kept: readonly string[]): Promise<void> {
   }
 }
 
-/** Where a run was killed its reaper ends what it had started, in moments; where that was killed too, it is done here. */
+/**
+ * After a kill, the reaper ends the processes of the run within moments. If the reaper was killed too, this function
+ * does.
+ */
 async function endLeftovers(run: string): Promise<void> {
   for (const name of await readdir(run)) {
     const file = join(run, name);

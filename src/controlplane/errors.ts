@@ -1,4 +1,4 @@
-/** Failures of the control plane and of the building of its programs: a stable code, one sentence, and the next step. */
+/** Errors of the control plane and of building its programs: a stable code, one sentence, and the next step. */
 
 type ControlPlaneErrorCode =
   | 'assets/no-go'

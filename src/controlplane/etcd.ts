@@ -1,4 +1,4 @@
-/** An etcd of one or three members on loopback. Only who holds a certificate of its own authority can read or write it. */
+/** An etcd with one or three members on loopback. Only clients with a certificate of its own CA can access it. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -14,21 +14,21 @@ import { ask } from './request.ts';
 const execute = promisify(execFile);
 
 export interface Etcd {
-  /** In the order of their names (`etcd-0` …). */
+  /** The members in the order of their names (`etcd-0` …). */
   readonly members: readonly ProcessHandle[];
-  /** Client addresses, one a member. */
+  /** The client URLs, one per member. */
   readonly endpoints: readonly string[];
   readonly ports: readonly MemberPorts[];
-  /** The authority and the credentials a client needs, as files. */
+  /** The files with the CA and the credentials for clients. */
   readonly clientFiles: TlsFiles;
-  /** A snapshot of the whole keyspace, which `startControlPlane({ restoreFrom })` takes. */
+  /** Writes a snapshot of the whole keyspace, which `startControlPlane({ restoreFrom })` reads. */
   snapshot(file: string): Promise<void>;
   /**
-   * Forgets all history up to now and resolves to the revision that is left. The API server's watch cache still remembers
-   * what it saw itself: a watch from an older resourceVersion gets 410 once the API server has been restarted.
+   * Compacts all history and returns the current revision. The watch cache of the API server still has the events that
+   * it saw itself: a watch from an older resourceVersion gets 410 after the API server has been restarted.
    */
   compact(): Promise<number>;
-  /** Runs etcdctl against the members that run, and resolves to what it printed. */
+  /** Runs etcdctl against the running members and returns its output. */
   control(...flags: string[]): Promise<string>;
 }
 
@@ -46,10 +46,10 @@ export interface MemberPorts {
 interface EtcdOptions {
   directory: string;
   logDirectory: string;
-  /** Where each member leaves its identity while it runs. */
+  /** The folder for the identity of each member while it runs. */
   run: string;
   members: 1 | 3;
-  /** Whether the data ends with this run: only then may etcd skip fsync. */
+  /** Whether the data is deleted after this run: only then may etcd skip fsync. */
   throwaway: boolean;
   authority: KeyPair;
   ports?: readonly MemberPorts[] | undefined;
@@ -57,7 +57,7 @@ interface EtcdOptions {
   program: (name: Program) => Promise<string>;
 }
 
-/** Resolves once every member serves. */
+/** `startEtcd` resolves once every member serves. */
 export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const files = await writeTlsFiles(options);
@@ -78,7 +78,7 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
   }
 }
 
-/** No member is ready before a majority runs, so all are started at once; where one fails, none is left running. */
+/** No member is ready before a majority runs, so all start at once; if one fails, all are stopped. */
 async function startTogether(members: readonly ProcessHandle[]): Promise<void> {
   const outcomes = await Promise.allSettled(members.map((each) => each.start()));
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
@@ -117,7 +117,8 @@ function member(
     'log-level': 'warn',
   };
   if (options.throwaway) flags['unsafe-no-fsync'] = 'true';
-  // Three members on one busy machine would hold elections over a scheduling delay with the default of 100 ms and 1 s.
+  // With the defaults of 100 ms and 1 s, three members on a busy machine would hold an election after each scheduling
+  // delay.
   if (options.members === 3) Object.assign(flags, { 'heartbeat-interval': '300', 'election-timeout': '3000' });
   const probe = {
     authority: options.authority.certificate,
@@ -171,8 +172,8 @@ function etcdHandle(
 }
 
 /**
- * The revision is raised past anything a client may have seen after the snapshot, and the past is marked as compacted, so
- * that every watch starts with a new list instead of believing that nothing happened.
+ * The revision is raised above any that a client can have seen after the snapshot, and older ones are marked as
+ * compacted, so that every watch starts with a new list instead of assuming that nothing changed.
  */
 async function restore(options: EtcdOptions, ports: readonly MemberPorts[], snapshot: string): Promise<void> {
   const program = await options.program('etcdutl');
@@ -206,7 +207,7 @@ async function run(program: string, flags: readonly string[]): Promise<string> {
   }
 }
 
-/** Members find each other by the peer ports they were founded with, so those of kept data are not free to choose. */
+/** Members find each other by the peer ports of their first start, so kept data needs the same ports. */
 async function choosePorts(options: EtcdOptions, fresh: boolean): Promise<MemberPorts[]> {
   const ports: MemberPorts[] = [];
   for (let index = 0; index < options.members; index++) {

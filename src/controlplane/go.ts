@@ -1,4 +1,4 @@
-/** Runs the machine's Go, apart from its settings, and turns what goes wrong into one sentence with the next step. */
+/** Runs Go, isolated from the user's settings, and turns failures into one sentence with the next step. */
 import type { Environment } from './cache.ts';
 import { runCommand } from './command.ts';
 import { ControlPlaneError } from './errors.ts';
@@ -11,12 +11,12 @@ const orBinaries =
 interface GoRun {
   directory: string;
   environment: Environment;
-  /** Go's scratch space. */
+  /** Go's temporary folder. */
   temporary?: string;
   onError?: (text: string) => void;
 }
 
-/** Resolves to standard output. */
+/** `go` returns the standard output. */
 export async function go(flags: readonly string[], run: GoRun): Promise<string> {
   const { directory, onError } = run;
   const { code, output, errors } = await runCommand('go', flags, {
@@ -30,12 +30,12 @@ export async function go(flags: readonly string[], run: GoRun): Promise<string> 
   return output;
 }
 
-/** `go1.26.8`; fails where there is no Go or one too old for the recipes. */
+/** Returns the version, such as `go1.26.8`; fails if Go is missing or too old for the recipes. */
 export async function requireGo(run: GoRun): Promise<string> {
   const version = (await go(['env', 'GOVERSION'], run)).trim();
   const parts = /^go(\d+)\.(\d+)/.exec(version);
   const [major, minor] = [Number(parts?.[1]), Number(parts?.[2])];
-  // A development build (`devel go1.27-…`) says no plain version and is taken as new enough.
+  // A development build (`devel go1.27-…`) has no plain version and counts as new enough.
   if (parts !== null && (major < wantedGo.major || (major === wantedGo.major && minor < wantedGo.minor))) {
     throw new ControlPlaneError({
       code: 'assets/go-too-old',
@@ -46,7 +46,7 @@ export async function requireGo(run: GoRun): Promise<string> {
   return version;
 }
 
-/** What Go said, as an error that says what to do. */
+/** `explain` turns the output of Go into an error with the next step. */
 export function explain(flags: readonly string[], said: string): ControlPlaneError {
   const lines = said.trim().split('\n');
   const about = (pattern: RegExp) => lines.findLast((line) => pattern.test(line))?.trim() ?? '';
@@ -98,7 +98,10 @@ function noGo(cause: Error): ControlPlaneError {
   });
 }
 
-/** The user's proxies and caches hold; what would change the result (flags, a workspace, another platform) does not. */
+/**
+ * Proxies and caches of the user apply; settings that would change the result (flags, a workspace, another platform) do
+ * not.
+ */
 function goEnvironment(run: GoRun): Record<string, string | undefined> {
   const { GOOS, GOARCH, GOEXPERIMENT, GO111MODULE, ...kept } = run.environment;
   return {

@@ -1,10 +1,10 @@
-/** Who a process is: its id alone may be given to another, its id with its start time never is. */
+/** The identity of a process: its id alone can be reused, its id with its start time cannot. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   pid: number;
-  /** Opaque; equal only for the same process. Empty where the system would not say. */
+  /** Opaque; equal only for the same process. Empty if the system does not provide it. */
   startTime: string;
 }
 
@@ -17,12 +17,14 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return startTimeOf(identity.pid) === identity.startTime;
 }
 
-/** Signals the process group that this process leads, if it is still the same process. True where something was signalled. */
+/**
+ * Signals the process group that this process leads, if it is still the same process. Returns whether it was signalled.
+ */
 export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(identity) && signalled(-identity.pid, signal);
 }
 
-/** The same for this process alone. */
+/** Does the same for this process alone. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(identity) && signalled(identity.pid, signal);
 }
@@ -40,9 +42,9 @@ function startTimeOf(pid: number): string | undefined {
   if (process.platform === 'linux') {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-      // The command is in parentheses and may hold spaces and parentheses itself: count fields after the last one.
+      // The command is in parentheses and can contain spaces and parentheses, so fields are counted after the last one.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      // A zombie has ended; only its parent has not looked yet.
+      // A zombie has exited, but its parent has not collected it yet.
       return fields[0] === 'Z' ? undefined : fields[19];
     } catch {
       return undefined;

@@ -1,10 +1,10 @@
 /**
- * A real Kubernetes control plane on this machine: etcd, kube-apiserver, and where asked for controller-manager, scheduler
- * and KWOK's nodes, and a real Kafka, for `kidp up` and for tests.
+ * A real Kubernetes control plane on this machine for `kidp up` and for tests: etcd, kube-apiserver and, on request,
+ * controller-manager, scheduler, KWOK nodes and a real Kafka.
  *
- * In: which parts are wanted, a directory to keep state in or none, users, policies for audit and encryption.
- * Out: a kubeconfig, and handles to stop, pause, kill and restart each process, to snapshot and to restore.
- * It must not know what runs on the cluster: no CRD, no policy, no webhook of ours.
+ * Input: the requested components, an optional directory to keep state in, users, and policies for audit and
+ * encryption. Output: a kubeconfig, and handles to stop, pause, kill and restart each process, to snapshot and to
+ * restore. This module does not know what runs on the cluster: no CRD, no policy, no webhook of kidp.
  */
 export type { AuditPolicy, EncryptionOptions } from './api-server.ts';
 export { type AssetOptions, ensureAssets, fluxCrdsBeside, stagesBeside } from './assets.ts';

@@ -1,6 +1,6 @@
 /**
- * One process at a time, by a file that names its holder. A holder that died (known by process id and start time) is
- * taken over, so a kill never blocks the next run.
+ * A lock for one process at a time: a file that names its holder. The lock of a dead holder (identified by process id
+ * and start time) is taken over, so that a kill never blocks the next run.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -17,7 +17,8 @@ interface Lock {
 }
 
 const heartbeatMilliseconds = 5_000;
-// A holder on another host (a cache on a shared disk, another container) cannot be asked: its heartbeat is its sign of life.
+// A holder on another host (a cache on a shared disk, another container) cannot be checked: its heartbeat shows that it
+// is alive.
 const silentForMilliseconds = 60_000;
 let attempts = 0;
 
@@ -33,7 +34,7 @@ export async function acquireLock(file: string, onWait: (holder: LockHolder) => 
   }
 }
 
-/** The lock, or who holds it. */
+/** Returns the lock, or its holder. */
 export function tryLock(file: string): { lock: Lock } | { heldBy: LockHolder } {
   mkdirSync(dirname(file), { recursive: true });
   const self: LockHolder = { ...(identityOf(process.pid) ?? { pid: process.pid, startTime: '' }), host: hostname() };
@@ -52,7 +53,7 @@ export function tryLock(file: string): { lock: Lock } | { heldBy: LockHolder } {
   }
 }
 
-/** A hard link is made whole or not at all: the file never exists without its content. */
+/** A hard link is created atomically: the file never exists without its content. */
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -68,7 +69,7 @@ function held(file: string): Lock {
     try {
       utimesSync(file, new Date(), new Date());
     } catch {
-      // Gone: someone removed the cache while it was in use; there is nothing left to keep alive.
+      // The file is gone because the cache was removed while in use; there is no heartbeat to write.
     }
   }, heartbeatMilliseconds);
   heartbeat.unref();
@@ -98,7 +99,10 @@ function lives(file: string, holder: LockHolder): boolean {
   }
 }
 
-/** Moved aside before it is removed: of two that see the same dead holder only one moves it, and sees whether it moved a live one. */
+/**
+ * The file is renamed before it is removed: of two processes that see the same dead holder only one can rename it, and
+ * it can then check whether it renamed a live one.
+ */
 function removeDead(file: string, dead: LockHolder, aside: string): void {
   try {
     renameSync(file, aside);

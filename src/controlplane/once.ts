@@ -1,4 +1,4 @@
-/** Makes a folder of the cache: once, whoever asks at the same time, and never half. */
+/** Makes a folder of the cache exactly once and atomically, even if several processes ask at the same time. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ export interface Report {
   end(): void;
 }
 
-/** Resolves to the folder. `make` fills `finished`, which gets its name only when it is whole. */
+/** `makeOnce` returns the folder. `make` fills `finished`, which is renamed when it is complete. */
 export async function makeOnce(options: OnceOptions): Promise<string> {
   const target = join(options.cache, options.key);
   if (existsSync(target)) return target;
@@ -33,7 +33,7 @@ export async function makeOnce(options: OnceOptions): Promise<string> {
     await mkdir(options.cache, { recursive: true });
     const lock = await acquireLock(`${target}.lock`, ({ pid }) => report('wait', 0, 1, { processId: pid }));
     try {
-      // Whoever held the lock may have made it meanwhile.
+      // The previous holder of the lock may have made it.
       if (!existsSync(target)) await makeAlone(target, options, report);
     } finally {
       lock.release();
@@ -47,7 +47,7 @@ export async function makeOnce(options: OnceOptions): Promise<string> {
   return target;
 }
 
-/** Says the last thing again every second: a long link step must not look like a standstill. */
+/** Repeats the last report every second, so that a long link step does not look stuck. */
 function reporter({ asset, version, onProgress }: OnceOptions): Report {
   const started = Date.now();
   let say = (): void => undefined;
@@ -77,7 +77,7 @@ async function makeAlone(target: string, options: OnceOptions, report: Report): 
   }
 }
 
-/** What a killed build left behind; whoever holds the lock is alone here. */
+/** Removes the leftovers of a killed build; the lock makes sure that nobody else uses them. */
 async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     if (name.startsWith(`${basename(target)}.building-`))

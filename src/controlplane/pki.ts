@@ -1,4 +1,4 @@
-/** The certificates of one control plane: its own authorities and the leaves they sign, all in memory as PEM. */
+/** The certificates of one control plane: its CAs and the leaf certificates they sign, in memory as PEM. */
 import { generateKeyPairSync } from 'node:crypto';
 import { issueAuthority, issueLeaf as issueLeafFor, type KeyKind, type KeyPair } from '../runtime/internal.ts';
 
@@ -6,22 +6,25 @@ export type { KeyKind, KeyPair } from '../runtime/internal.ts';
 
 interface LeafRequest {
   commonName: string;
-  /** Kubernetes reads these as the user's groups. */
+  /** Kubernetes uses these as the user's groups. */
   organizations?: readonly string[];
   /** DNS names and IP addresses; a certificate without them is for clients only. */
   hosts?: readonly string[];
-  /** How long from now on: less than none, and it has run out already. It began a day ago. */
+  /** The days until the certificate expires; a negative number makes it expired. It is valid since yesterday. */
   validDays?: number;
 }
 
 const day = 24 * 60 * 60 * 1000;
 
-/** A self-signed authority, good for ten years. Its leaves have keys of the same kind. */
+/** A self-signed CA, valid for ten years. Its leaf certificates have keys of the same kind. */
 export function createAuthority(commonName: string, keys: KeyKind = 'ec'): KeyPair {
   return issueAuthority({ commonName, keys, ...validFor(3650) });
 }
 
-/** A leaf for a server (where `hosts` are given) and for a client, by default good for a year: the servers call one another. */
+/**
+ * A leaf certificate for a client and, with `hosts`, for a server, because the servers call one another. By default it
+ * is valid for one year.
+ */
 export function issueLeaf(authority: KeyPair, { hosts = [], validDays = 365, ...client }: LeafRequest): KeyPair {
   return issueLeafFor(authority, { client, names: hosts, ...validFor(validDays) });
 }

@@ -1,13 +1,15 @@
-/** Ports on loopback that nobody listens on, outside the range the kernel hands out for outgoing connections. */
+/** Free ports on loopback, outside the kernel's range for outgoing connections. */
 import { createServer } from 'node:net';
 import { ControlPlaneError } from './errors.ts';
 
-// Below Linux's (32768) and macOS's (49152) ephemeral ranges: a server that is stopped and started again finds its port free.
+// These ports are below the ephemeral ranges of Linux (32768) and macOS (49152), so that a restarted server finds its
+// port free.
 const lowest = 20_000;
 const highest = 32_000;
+/** The ports that this process has handed out, which must not be given to two servers before either binds its port. */
 const handedOut = new Set<number>();
 
-/** Another process may still take the port before it is bound: whoever binds it must be ready to ask again. */
+/** Another process can take the port before it is bound, so the caller must be ready to ask again. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));
@@ -23,12 +25,12 @@ export async function freePort(): Promise<number> {
   });
 }
 
-/** The given port where it is still free, else another. */
+/** Returns the preferred port if it is still free, or else another. */
 export async function portOr(preferred: number | undefined): Promise<number> {
   return preferred !== undefined && (await isFree(preferred)) ? preferred : freePort();
 }
 
-/** Exactly that port: other programs already know it. */
+/** Returns exactly that port, which other programs already know, or fails. */
 export async function demandPort(port: number): Promise<number> {
   if (await isFree(port)) return port;
   throw new ControlPlaneError({

@@ -1,20 +1,20 @@
-/** How far a build is: events out of what Go and Maven print, and those events as text. */
+/** The progress of a build: events from the output of Go and Maven, and their text. */
 
 export interface Progress {
   asset: string;
   version: string;
-  /** `wait`: another process is building the same. `done` comes once, after something was built or waited for. */
+  /** `wait` means that another process builds the same asset. `done` is sent once, after a build or a wait. */
   step: 'wait' | 'download' | 'compile' | 'link' | 'prepare' | 'done';
   done: number;
   total: number;
-  /** What a download counts; the default is modules. */
+  /** The unit of a download; the default is modules. */
   unit?: 'jars';
   seconds: number;
-  /** Whom a `wait` is for. */
+  /** The process that a `wait` waits for. */
   processId?: number;
 }
 
-/** Counts the lines of a tool that say something was done. Text comes in pieces that need not end with a line. */
+/** Counts the matching lines of a tool's output, which arrives in chunks that can end inside a line. */
 export function countLines(isCounted: (line: string) => boolean, onCount: (count: number, line: string) => void) {
   let rest = '';
   let count = 0;
@@ -25,7 +25,7 @@ export function countLines(isCounted: (line: string) => boolean, onCount: (count
   };
 }
 
-/** `go: downloading k8s.io/api v0.36.3` */
+/** Matches `go: downloading k8s.io/api v0.36.3`. */
 export const isDownload = (line: string): boolean => line.startsWith('go: downloading ');
 /** `go build -v` prints the path of a package, alone on its line, as it compiles it. */
 export const isPackage = (line: string): boolean => /^[a-z0-9][^\s:]*$/i.test(line);
@@ -55,7 +55,7 @@ interface ProgressOutput {
   write(text: string): unknown;
 }
 
-/** On a terminal one line that is rewritten; elsewhere a line at each new step and every 15 s. */
+/** Rewrites one line on a terminal; elsewhere writes a line at each new step and every 15 s. */
 export function renderProgress(output: ProgressOutput, now: () => number = Date.now): (progress: Progress) => void {
   let lastStep = '';
   let lastTime = Number.NEGATIVE_INFINITY;

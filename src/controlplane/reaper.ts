@@ -11,7 +11,7 @@ export type ReaperMessage = { started: ProcessIdentity } | { ended: number } | {
 interface Reaper {
   /** The watcher's own process id. */
   readonly pid: number | undefined;
-  /** Marks what this runner starts: put it in the environment of each process. */
+  /** The environment of each process that this runner starts, which marks it as such. */
   readonly environment: Readonly<Record<string, string>>;
   /** Resolves once the message can no longer be lost with the runner. */
   notify(message: ReaperMessage): Promise<void>;

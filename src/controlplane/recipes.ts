@@ -1,4 +1,4 @@
-/** What is built from which Go module, and which programs come of it. The modules are in `recipes/`. */
+/** The recipes: which programs are built from which Go module. The modules are in `recipes/`. */
 
 type AssetName = 'kubernetes' | 'kubectl' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
 
@@ -17,19 +17,19 @@ export type Program =
 export interface Recipe {
   asset: string;
   version: string;
-  /** Whose Go module it is built from, where that is another recipe's. */
+  /** Another recipe whose Go module is used. */
   sources?: AssetName;
-  /** What `go build` is asked for: `.` for a main.go of ours, a package of the module otherwise. */
+  /** The package for `go build`: `.` for a main.go in the recipe, otherwise a package of the module. */
   package: string;
-  /** `-X` settings: a variable of a package and its value. */
+  /** `-X` linker settings: a variable of a package and its value. */
   variables: Readonly<Record<string, string>>;
-  /** The file that is linked. */
+  /** The linked file. */
   output: string;
-  /** The names it is called by; the program looks at its own to know what to be. */
+  /** The names of the program, which selects its behaviour by the name it is called by. */
   programs: readonly string[];
-  /** Files that the module carries and that the programs need, put into a folder beside them. */
+  /** Files of the module that the programs need, copied into a folder beside them. */
   copies?: { module: string; files: readonly string[]; into: string };
-  /** What modules and build cache take on disk when nothing is there yet. */
+  /** The disk space for modules and build cache of a first build. */
   gigabytes: number;
 }
 
@@ -51,7 +51,7 @@ export const recipes: Readonly<Record<AssetName, Recipe>> = {
     programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'],
     gigabytes: 6,
   },
-  // Apart from the servers: it is started for each command, and in half the time without what they set up first.
+  // kubectl is separate from the servers: it starts for each command, in half the time without their initialization.
   kubectl: {
     asset: 'kubectl',
     version: kubernetesVersion,
@@ -132,7 +132,7 @@ export const recipes: Readonly<Record<AssetName, Recipe>> = {
   },
 };
 
-/** Which recipe makes a program. */
+/** Returns the recipe of a program. */
 export function recipeFor(program: string, among: Readonly<Record<string, Recipe>> = recipes): Recipe {
   const recipe = Object.values(among).find((each) => each.programs.includes(program));
   if (recipe === undefined) throw new RangeError(`no recipe makes ${program}`);

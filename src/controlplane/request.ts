@@ -1,4 +1,6 @@
-/** One HTTPS request with a client certificate, for probes and the few objects the control plane itself makes. */
+/**
+ * One HTTPS request with a client certificate, for probes and the few objects that the control plane creates itself.
+ */
 import { request as httpsRequest } from 'node:https';
 import type { KeyPair } from './pki.ts';
 
@@ -12,7 +14,10 @@ interface Answer {
   text: string;
 }
 
-/** Rejects where there is no answer; any status is one. A connection of its own each time: the server may have been replaced. */
+/**
+ * `ask` rejects if there is no response; any status is a response. It opens a new connection each time, because the
+ * server may have been replaced.
+ */
 export function ask(
   client: TlsClient,
   url: string,

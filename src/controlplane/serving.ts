@@ -1,10 +1,10 @@
-/** Whether a server shows a certificate yet. */
+/** Waits for a server to use a certificate. */
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { ControlPlaneError } from './errors.ts';
 
-/** Resolves once a new connection is shown the given certificate. */
+/** `untilServed` resolves once a new connection gets the given certificate. */
 export async function untilServed(port: number, certificate: string, withinMilliseconds = 90_000): Promise<void> {
   const wanted = new X509Certificate(certificate).fingerprint256;
   const deadline = Date.now() + withinMilliseconds;
@@ -20,7 +20,7 @@ export async function untilServed(port: number, certificate: string, withinMilli
   }
 }
 
-/** Only the certificate is looked at; nothing is sent over the connection, so it need not be trusted. */
+/** The connection need not be trusted, because only the certificate is read and nothing is sent. */
 export function servedFingerprint(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {

@@ -1,4 +1,4 @@
-/** What a control plane (or a Kafka) must remember to be the same one at its next start: authorities, keys and ports. */
+/** The state that a control plane (or a Kafka) keeps for its next start: CAs, keys and ports. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,19 +7,19 @@ import type { MemberPorts } from './etcd.ts';
 import { createAuthority, createSigningKeys, type KeyKind, type KeyPair } from './pki.ts';
 
 export interface ControlPlaneState {
-  /** Signs users: one authority for clients and one for servers, so that either can be replaced alone. */
+  /** The CA of users. Clients and servers have separate CAs, so that either can be replaced alone. */
   clientAuthority: KeyPair;
   servingAuthority: KeyPair;
   etcdAuthority: KeyPair;
   frontProxyAuthority: KeyPair;
   serviceAccount: { privateKey: string; publicKey: string };
-  /** Base64 of the 32 bytes that encrypt what is at rest. */
+  /** The base64 of the 32-byte key for encryption at rest. */
   encryptionKey: string;
   apiServerPort?: number;
   etcdPorts?: readonly MemberPorts[];
 }
 
-/** `keys`: of the API server and of its users. */
+/** `keys` is the kind of the keys of the API server and its users. */
 export function newState(keys: KeyKind = 'ec'): ControlPlaneState {
   return {
     clientAuthority: createAuthority('kidp-clients', keys),
@@ -46,7 +46,7 @@ export async function loadState<State = ControlPlaneState>(directory: string): P
   }
 }
 
-/** Written aside and renamed: a crash leaves the old state or the new one. */
+/** Writes to a temporary file and renames it, so that a crash leaves the old state or the new one. */
 export async function saveState(directory: string, state: object): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const file = join(directory, 'state.json');

@@ -1,4 +1,4 @@
-/** The kubeconfig files a control plane has handed out, kept in step with its authority. */
+/** The kubeconfig files of a control plane, which follow its CA. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kubeconfig } from './kubeconfig.ts';
@@ -8,14 +8,14 @@ import type { ControlPlaneState } from './state.ts';
 export interface User {
   name: string;
   groups?: readonly string[];
-  /** Of its certificate; left out, a year's. */
+  /** The validity of the certificate; the default is one year. */
   validDays?: number;
 }
 
 export interface UserFiles {
-  /** Writes the user's kubeconfig and resolves to its path. */
+  /** Writes the user's kubeconfig and returns its path. */
   kubeconfigFor(user: User): Promise<string>;
-  /** Writes all of them again, for a new certificate authority. */
+  /** Writes all of them again, for a new CA. */
   rewrite(): Promise<void>;
 }
 

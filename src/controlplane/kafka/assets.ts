@@ -1,6 +1,6 @@
 /**
- * The jars of Kafka, fetched by the machine's Maven into the cache, and beside them what makes each start quick: a formatted, empty
- * storage to copy, and an archive of the classes.
+ * The jars of Kafka, fetched with Maven into the cache, with two files that make each start fast: a formatted, empty
+ * storage to copy, and a class data archive.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 const classArchive = 'classes.jsa';
 const sources = ['pom.xml', 'jars.sha256', 'log4j2.xml'] as const;
 
-/** Fails in one sentence where Java or Maven is missing: `assets/no-java`, `assets/java-too-old`, `assets/no-maven`. */
+/** Fails with one sentence if Java or Maven is missing: `assets/no-java`, `assets/java-too-old`, `assets/no-maven`. */
 export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaProgram> {
   const environment = options.environment ?? process.env;
   const recipe = recipeFolder('kafka');
@@ -42,7 +42,7 @@ export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaProg
       const onOutput = countLines((line) => /Downloaded from .*\.jar /.test(line), progress);
       const jars = join(finished, 'jars');
       const flags = ['--file', join(recipe, 'pom.xml'), copyDependencies];
-      // Its working directory is scratch space: beside a pom.xml it may write a folder `target`.
+      // Maven runs in a temporary folder, because it may write a folder `target` beside a pom.xml.
       await maven([...flags, `-DoutputDirectory=${jars}`, '-DincludeScope=runtime'], {
         directory: temporary,
         environment,
@@ -58,17 +58,17 @@ export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaProg
   return { java, folder, flags: await jvmFlags(folder), storage: join(folder, 'storage') };
 }
 
-/** Of the class path, relative to the folder: that is what an archive of classes knows them by. */
+/** The class path is relative to the folder, because the class archive identifies jars by these paths. */
 async function jvmFlags(folder: string): Promise<string[]> {
   const jars = (await readdir(join(folder, 'jars'))).sort().map((name) => join('jars', name));
   return [
     '-Xms64m',
     '-Xmx512m',
-    // Quick to start and frugal; a broker under test is never hot for long.
+    // These flags favour a fast start and low memory over peak speed.
     '-XX:TieredStopAtLevel=1',
     '-XX:+UseSerialGC',
     '-XX:+ExitOnOutOfMemoryError',
-    // Without a word where the archive is missing or another Java made it: it only saves time.
+    // The archive only saves time, so there is no warning if it is missing or comes from another Java.
     ...(existsSync(join(folder, classArchive)) ? [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'] : []),
     `-Dlog4j2.configurationFile=${join(folder, 'log4j2.xml')}`,
     '-cp',
@@ -76,20 +76,20 @@ async function jvmFlags(folder: string): Promise<string[]> {
   ];
 }
 
-/** Jars are the same on every platform. */
+/** The key has no platform, because jars are the same everywhere. */
 async function cacheKey(recipe: string): Promise<string> {
   const hash = createHash('sha256').update(`${copyDependencies} ${classArchive}`);
   for (const name of sources) hash.update(`${name}\n`).update(await readFile(join(recipe, name)));
   return `kafka-${kafkaVersion}-${hash.digest('hex').slice(0, 12)}`;
 }
 
-/** Lines as `sha256sum` writes them: digest, two spaces, name. */
+/** Parses lines of `sha256sum`: digest, two spaces, name. */
 function readChecksums(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => line !== '');
   return new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
 }
 
-/** Exactly those jars, and exactly those bytes. */
+/** Verifies that exactly these jars are present, with exactly these bytes. */
 async function verify(folder: string, wanted: ReadonlyMap<string, string>): Promise<void> {
   const found = new Map<string, string>();
   for (const name of await readdir(folder)) {
@@ -114,7 +114,7 @@ interface Preparation {
   temporary: string;
 }
 
-/** Done once, since it takes as long as a start: of an empty storage only its identities differ from one to the next. */
+/** Formatting takes as long as a start, so it is done once: empty storages differ only in their identities. */
 async function format({
   java,
   finished,
@@ -141,7 +141,7 @@ async function format({
   await copyFile(join(made, 'bootstrap.checkpoint'), join(storage, 'bootstrap.checkpoint'));
 }
 
-/** Starts it once, and keeps the classes as the JVM had them then: each later start takes two thirds of the time. */
+/** Starts Kafka once and archives its loaded classes, which saves a third of each later start. */
 async function archiveClasses({ java, finished, temporary }: Preparation): Promise<void> {
   const flags = [...(await jvmFlags(finished)), `-XX:ArchiveClassesAtExit=${classArchive}`];
   const program = { java, folder: finished, flags, storage: join(finished, 'storage') };

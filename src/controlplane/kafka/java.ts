@@ -1,4 +1,4 @@
-/** The machine's Java and Maven: found, asked for their version, and what goes wrong with them as one sentence with the next step. */
+/** Finds Java and Maven, checks their versions, and turns failures into one sentence with the next step. */
 import { join } from 'node:path';
 import type { Environment } from '../cache.ts';
 import { type CommandOutcome, runCommand } from '../command.ts';
@@ -7,10 +7,10 @@ import { diskFull, noPermission } from '../go.ts';
 
 const wantedJava = 17;
 
-/** `JAVA_HOME` first, as Maven does. */
+/** `JAVA_HOME` takes precedence, as in Maven. */
 const javaProgram = ({ JAVA_HOME }: Environment): string => (JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java');
 
-/** Resolves to the program; fails where there is no Java, or one too old for Kafka. */
+/** Returns the program; fails if Java is missing or too old for Kafka. */
 export async function requireJava(environment: Environment): Promise<string> {
   const program = javaProgram(environment);
   const { code, output, errors } = await runCommand(program, ['-version'], { directory: '/', environment }).catch(
@@ -30,7 +30,7 @@ export async function requireJava(environment: Environment): Promise<string> {
   return program;
 }
 
-/** `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`. */
+/** Parses `openjdk version "17.0.15" 2025-04-15`; before Java 9 it was `1.8.0`. */
 export function javaVersion(said: string): number | undefined {
   const [, first, second] = /version "(\d+)(?:\.(\d+))?/.exec(said) ?? [];
   if (first === undefined) return undefined;
@@ -43,7 +43,7 @@ interface MavenRun {
   onOutput?: (text: string) => void;
 }
 
-/** Maven’s own settings (mirrors, proxies, its local repository) hold. */
+/** Maven's own settings (mirrors, proxies, local repository) apply. */
 export async function maven(flags: readonly string[], run: MavenRun): Promise<void> {
   const outcome = await runCommand('mvn', ['--batch-mode', ...flags], run).catch((cause: Error) => {
     throw new ControlPlaneError({
@@ -56,7 +56,9 @@ export async function maven(flags: readonly string[], run: MavenRun): Promise<vo
   if (outcome.code !== 0) throw explainMaven(outcome);
 }
 
-/** What Maven said, as an error that says what to do. It writes errors to standard output. */
+/**
+ * `explainMaven` turns the output of Maven into an error with the next step. Maven writes errors to standard output.
+ */
 export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' | 'errors'>): ControlPlaneError {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Maven colours some lines regardless of its flags.
   const said = `${output}\n${errors}`.replace(/\u001b\[[\d;]*m/g, '');

@@ -1,4 +1,4 @@
-/** A real Kafka of one node on loopback, from nothing or from a directory, and the handles to use it and to hurt it. */
+/** A real Kafka with one node on loopback, new or from a directory, with handles to use it and to inject faults. */
 import { issueLeaf } from '../../runtime/internal.ts';
 import type { AssetOptions } from '../assets.ts';
 import { type ControlPlaneDirectory, openDirectory } from '../directory.ts';
@@ -10,19 +10,21 @@ import type { KafkaPorts } from './properties.ts';
 import { type KafkaProgram, startServer } from './server.ts';
 
 export interface KafkaOptions {
-  /** Where the log, the ports and the authority are kept for the next start; without it everything is temporary and gone after `stop`. */
+  /**
+   * Keeps the log, the ports and the CA for the next start. Without it, everything is temporary and removed by `stop`.
+   */
   directory?: string;
-  /** For clients; the default is a free one, and the same one at each start from a kept directory. */
+  /** The client port; the default is a free one, which a kept directory remembers. */
   port?: number;
-  /** TLS with an authority of its own, which clients too must have a certificate of. Without it, anybody on this machine may connect. */
+  /** Enables mutual TLS with a CA of its own. Without it, every process on this machine can connect. */
   tls?: boolean;
-  /** More lines for server.properties; they win over our own. */
+  /** Further lines of server.properties; they take precedence over the built-in ones. */
   settings?: Readonly<Record<string, string>>;
   /** The source of the jars, and the progress callback. */
   assets?: AssetOptions;
 }
 
-/** PEM, as TLS clients want them. */
+/** PEM texts for TLS clients. */
 interface ClientCertificate {
   readonly ca: string;
   readonly cert: string;
@@ -34,18 +36,18 @@ export interface Kafka {
   /** `127.0.0.1:port` */
   readonly bootstrapServers: readonly string[];
   readonly process: ProcessHandle;
-  /** Issues a new certificate for a client, with `tls` only. Good for a year where nothing else is said. */
+  /** Issues a client certificate, with `tls` only; by default it is valid for one year. */
   clientCertificate(name: string, options?: { readonly validMilliseconds?: number }): ClientCertificate;
-  /** SIGKILL, as a crash would. Its log stays: `start` goes on with it. */
+  /** Sends SIGKILL, like a crash. The log is kept, and `start` continues with it. */
   kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same port, and waits until it serves. */
+  /** Starts it again on the same port after `kill`, and waits until it serves. */
   start(): Promise<void>;
-  /** Ends it in order, and starts it again. */
+  /** Shuts it down gracefully and starts it again. */
   restart(): Promise<void>;
-  /** SIGSTOP: it holds its port and connections but does nothing. */
+  /** Sends SIGSTOP: it keeps its port and connections but does nothing. */
   pause(): void;
   resume(): void;
-  /** Ends it and, where no directory was given, removes everything. */
+  /** Stops it and, without a kept directory, removes everything. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +56,10 @@ interface KafkaState {
   ports?: KafkaPorts;
 }
 
-/** Resolves once it serves. Fetches it where it is not there yet; fails with `assets/no-java` or `assets/no-maven` where it cannot. */
+/**
+ * `startKafka` resolves once Kafka serves. It fetches Kafka if needed, and fails with `assets/no-java` or
+ * `assets/no-maven` if it cannot.
+ */
 export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
   const program = await ensureKafka(options.assets);
   const directory = await openDirectory({ owner: 'kafka', kept: options.directory });
@@ -85,7 +90,7 @@ interface Assembly {
   program: KafkaProgram;
   directory: ControlPlaneDirectory;
   stop: () => Promise<void>;
-  /** Called before the process is started, so that a failure leaves none behind. */
+  /** Called before the process starts, so that a failure leaves none behind. */
   onProcess: (handle: ProcessHandle) => void;
 }
 

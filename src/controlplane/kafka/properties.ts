@@ -1,12 +1,12 @@
-/** The server.properties of one Kafka that is broker and controller in one, on loopback, for a machine that has other things to do. */
+/** The server.properties of a single Kafka node that is broker and controller, on loopback, on a shared machine. */
 
 interface PropertiesOptions {
-  /** Where the log is. */
+  /** The folder of the log. */
   storage: string;
   ports: KafkaPorts;
-  /** Files: the server's key and certificates in one, and the authority whose clients may connect. */
+  /** The file with the server's key and certificates, and the file with the CA of clients. */
   tls?: { keyStore: string; trustStore: string } | undefined;
-  /** More settings; they win over our own. */
+  /** Further settings; they take precedence over the built-in ones. */
   settings?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -29,7 +29,7 @@ export function serverProperties({ storage, ports, tls, settings }: PropertiesOp
     'inter.broker.listener.name': 'CLIENT',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': storage,
-    // One node cannot hold three copies.
+    // A single node cannot hold three replicas.
     'default.replication.factor': '1',
     'offsets.topic.replication.factor': '1',
     'transaction.state.log.replication.factor': '1',
@@ -38,15 +38,15 @@ export function serverProperties({ storage, ports, tls, settings }: PropertiesOp
     'share.coordinator.state.topic.min.isr': '1',
     'offsets.topic.num.partitions': '4',
     'transaction.state.log.num.partitions': '1',
-    // A topic is made on purpose, with the partitions it is to have.
+    // Topics are created explicitly, with their number of partitions.
     'auto.create.topics.enable': 'false',
-    // By default the first member of a group waits 3 s for others, and none may be given up before 6 s.
+    // By default the first member of a group waits 3 s for others, and session timeouts below 6 s are rejected.
     'group.initial.rebalance.delay.ms': '0',
     'group.min.session.timeout.ms': '1000',
-    // After a kill it may come back only when its former life is given up: after 9 s by default.
+    // After a kill, the node can rejoin only after its previous session expires, by default after 9 s.
     'broker.session.timeout.ms': '3000',
     'broker.heartbeat.interval.ms': '500',
-    // Threads and buffers for a machine that it shares: the defaults are for one of its own.
+    // The defaults of threads and buffers are for a dedicated machine.
     'num.network.threads': '2',
     'num.io.threads': '4',
     'background.threads': '2',

@@ -1,4 +1,4 @@
-/** The process of a Kafka and the files it starts from: storage, certificates, settings. */
+/** The Kafka process and its files: storage, certificates and settings. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,12 +8,12 @@ import { demandPort, freePort, portOr } from '../ports.ts';
 import { manageProcess, type ProcessHandle, portWasTaken } from '../process.ts';
 import { type KafkaPorts, nodeId, serverProperties } from './properties.ts';
 
-/** What is run. */
+/** The program to run. */
 export interface KafkaProgram {
   java: string;
-  /** Where it is run: paths in the flags are relative to it. */
+  /** The working directory, to which paths in the flags are relative. */
   folder: string;
-  /** Of the JVM, class path and all. */
+  /** The flags of the JVM, including the class path. */
   flags: readonly string[];
   /** The files of an empty storage. */
   storage: string;
@@ -21,28 +21,28 @@ export interface KafkaProgram {
 
 interface ServerOptions {
   program: KafkaProgram;
-  /** Where its files are. */
+  /** The folder of its files. */
   path: string;
-  /** Where it leaves its identity while it runs. */
+  /** The folder for the process identity while it runs. */
   run: string;
-  /** Signs its certificate and those of its clients; without one there is no TLS. */
+  /** The CA of its certificate and those of its clients; without one there is no TLS. */
   authority: KeyPair | undefined;
   settings?: Readonly<Record<string, string>> | undefined;
-  /** That port and no other. */
+  /** The required client port. */
   port?: number | undefined;
-  /** Those it had, if they are still free. */
+  /** The previous ports, which are used if they are still free. */
   ports?: KafkaPorts | undefined;
-  /** Called with the process before it is started, so that a failure leaves none behind. */
+  /** Called with the process before it starts, so that a failure leaves none behind. */
   onProcess: (handle: ProcessHandle) => void;
 }
 
-/** Resolves once it serves. */
+/** `startServer` resolves once Kafka serves. */
 export async function startServer(options: ServerOptions): Promise<{ process: ProcessHandle; ports: KafkaPorts }> {
   const { path, program, settings, authority } = options;
   const storage = join(path, 'storage');
   await prepareStorage(storage, program.storage);
   const tls = authority === undefined ? undefined : await writeTlsFiles(path, authority);
-  // The log is of this run alone: that of a kept directory would grow for ever.
+  // The log contains this run only; in a kept directory it would grow forever.
   await rm(join(path, 'kafka.log'), { force: true });
   const process = kafkaProcess(options);
   options.onProcess(process);
@@ -55,7 +55,7 @@ export async function startServer(options: ServerOptions): Promise<{ process: Pr
 
 function kafkaProcess({ program: { java, folder, flags }, path, run }: ServerOptions): ProcessHandle {
   const logFile = join(path, 'kafka.log');
-  // Where in the log the words of the latest start begin.
+  // The offset in the log at which the output of the latest start begins.
   let firstByte = 0;
   return manageProcess({
     name: 'kafka',
@@ -73,7 +73,7 @@ function kafkaProcess({ program: { java, folder, flags }, path, run }: ServerOpt
   });
 }
 
-/** An empty storage with an identity of its own; one that is there already is left alone. */
+/** Creates an empty storage with its own identity; an existing one is kept. */
 async function prepareStorage(storage: string, template: string): Promise<void> {
   if (existsSync(join(storage, 'meta.properties'))) return;
   await mkdir(storage, { recursive: true, mode: 0o700 });
@@ -85,7 +85,7 @@ async function prepareStorage(storage: string, template: string): Promise<void> 
 
 async function writeTlsFiles(path: string, authority: KeyPair): Promise<{ keyStore: string; trustStore: string }> {
   const files = { keyStore: join(path, 'server.pem'), trustStore: join(path, 'authority.pem') };
-  // Client and server in one: it connects to itself as both.
+  // The certificate is for client and server, because the node connects to itself.
   const pair = issueLeaf(authority, { commonName: 'kafka', hosts: ['127.0.0.1', 'localhost'] });
   await writeFile(files.keyStore, `${pair.key}\n${pair.certificate}`, { mode: 0o600 });
   await writeFile(files.trustStore, authority.certificate);
