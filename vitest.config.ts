@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They start the most servers. Without results of an earlier run the order is by size, and some of these are a few lines. */
+/**
+ * The tests that start the most servers. Without results of an earlier run vitest orders by file size, and some of
+ * these files are small.
+ */
 const heaviest = [
   'chaos/chaos',
   'rollout-e2e/rollouts',
@@ -14,7 +17,10 @@ const heaviest = [
   'runtime/certificates',
 ].map((name) => `/test/${name}.test.ts`);
 
-/** What takes longest begins early, so that no worker is left alone with it, and not all at once; otherwise the order is vitest's own. */
+/**
+ * Starts the longest tests early, but not all at once, so that no worker ends with one alone; otherwise the order is
+ * vitest's own.
+ */
 class HeaviestEarly extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -25,22 +31,24 @@ class HeaviestEarly extends BaseSequencer {
   }
 }
 
-// A machine that runs all of this has memory for it: API servers and etcds that collect half as often take less of its CPU.
+// A machine that runs all tests has enough memory: API servers and etcds that collect garbage half as often take less
+// CPU.
 process.env.GOGC ??= '400';
 
-// Two projects: what runs alone (beside its file, in src/) and what needs the real servers (in test/).
+// There are two projects: unit tests, beside their files in src/, and integration tests with real servers, in test/.
 export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
     maxWorkers: Math.max(5, availableParallelism() - 1),
-    // A worker goes on with the next file: what it has imported and compiled serves 300 files. Modules keep nothing but caches.
+    // A worker is reused for the next file, so that imported and compiled modules serve all files. Modules keep only
+    // caches.
     isolate: false,
     sequence: { sequencer: HeaviestEarly },
-    // Programs of ours that tests start read their source as it was compiled the first time, also in the next run.
+    // Child processes of tests reuse the compile cache, also in the next run.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'compiled') },
     setupFiles: ['test/support/seed.ts'],
-    // Only to end what hangs: a loaded machine may take many times as long as a quiet one. Several waits of a test fit into its limit,
-    // so that the wait fails, which knows what it waits for, and not the test.
+    // Timeouts only end tests that hang, because a loaded machine can take many times as long as a quiet one. Several
+    // waits fit into the limit of a test, so that the wait fails first, with a message about what it waited for.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000, interval: 100 } },

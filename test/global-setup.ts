@@ -1,7 +1,7 @@
 /**
- * One control plane for all integration tests: API server, controller-manager, scheduler and two nodes. A test keeps to
- * namespaces and names of its own there, and starts a control plane of its own where it would disturb others. Where it
- * cannot be started the run fails: nothing is skipped. Kafka is started when the first test asks for it.
+ * Starts one control plane for all integration tests: API server, controller-manager, scheduler and two nodes. A test
+ * uses its own namespaces and names there, and starts its own control plane if it would disturb others. If the control
+ * plane cannot start, the run fails; nothing is skipped. Kafka starts when the first test needs it.
  */
 import type { TestProject } from 'vitest/node';
 import { ensureAssets, renderProgress, startControlPlane } from '../src/controlplane/index.ts';
@@ -11,7 +11,7 @@ import { serveKafka } from './support/kafka.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     controlPlane: SharedControlPlane;
-    /** Where to ask for Kafka. */
+    /** The address of the Kafka service of the setup. */
     kafka: string;
   }
 }

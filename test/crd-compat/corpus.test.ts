@@ -1,4 +1,7 @@
-/** Every kind of change, both ways, in every place: whether the verdict says what Kubernetes does. The API server is asked by oracle.test.ts. */
+/**
+ * Checks the verdict for every kind of change, in both directions and every place, against the expected effect in
+ * Kubernetes. oracle.test.ts asks a real API server.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   type ChangeClass,
@@ -67,7 +70,7 @@ describe('the corpus', () => {
   });
 });
 
-/** What no pair of definitions that can be read has, and what shows it instead. */
+/** Kinds of changes that no readable pair of definitions has, each with another demonstration. */
 const unpaired: readonly {
   readonly kind: ChangeKind;
   readonly reason: string;
@@ -137,7 +140,7 @@ describe.each(places.slice(1))('$name', (place) => {
 const kindOfWorst = (changes: ReturnType<typeof compareCrds>['changes']) =>
   changes.find((each) => each.class === worst(changes.map((other) => other.class)))?.kind;
 
-/** The same with the keys of every object the other way round. */
+/** The same value with the keys of every object in reverse order. */
 function reversed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(reversed) as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** Whether the API server refuses what we say that it refuses, and takes what we do not. */
+/** Checks against the API server that it rejects exactly the definitions that `refusedParts` reports. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CrdIssueCode, type CrdSchema, readCrd, refusedParts } from '../../src/crd-compat/index.ts';
 import { ApiError, type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
@@ -15,9 +15,9 @@ afterAll(() => client.close());
 interface Row {
   readonly reason: string;
   readonly field: CrdSchema;
-  /** Undefined where it is taken. */
+  /** Undefined if the definition is accepted. */
   readonly code?: CrdIssueCode;
-  /** From the field on. */
+  /** The path, relative to the field. */
   readonly at?: string;
 }
 

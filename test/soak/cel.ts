@@ -1,6 +1,6 @@
 /**
- * CEL against Kubernetes' own: random expressions and objects by the hundred thousand, a thousand a round. Every round has a
- * seed, so that a difference can be had again.
+ * Compares CEL with Kubernetes' own implementation: hundreds of thousands of random expressions and objects, a thousand
+ * per round. Every round prints its seed, so that a difference can be reproduced.
  */
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
@@ -10,7 +10,7 @@ import { kubernetesFunctions, startOracle } from '../support/cel-oracle.ts';
 
 const casesInARound = 1_000;
 const leastRounds = 100;
-/** Past so many differences there is no need to look for more. */
+/** The number of differences after which the run ends. */
 const mostDifferences = 25;
 
 export interface CelSoak {

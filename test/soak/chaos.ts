@@ -1,6 +1,6 @@
 /**
- * Chaos for as long as one likes: two replicas, two brokers, Kafka and the API server killed and stopped at random moments while users
- * create, change and delete. Afterwards every guarantee to users holds: see test/chaos.
+ * Runs chaos tests for a chosen time: two replicas, two brokers, Kafka and the API server are killed and stopped at
+ * random while users create, change and delete objects. Afterwards every guarantee must hold: see test/chaos.
  */
 import { type ChaosReport, chosenSeed, runChaos } from '../chaos/support/run.ts';
 

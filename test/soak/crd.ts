@@ -1,6 +1,6 @@
 /**
- * CRD compatibility against the API server: random pairs of schemas by the hundred, a hundred a round, with samples of the old schema and
- * the witnesses of the verdict. Every round has a seed, so that a finding can be had again.
+ * Compares CRD verdicts with the API server: random pairs of schemas, a hundred per round, with samples of the old
+ * schema and the witnesses of the verdict. Every round prints its seed, so that a finding can be reproduced.
  */
 import { randomInt } from 'node:crypto';
 import { startControlPlane } from '../../src/controlplane/index.ts';
@@ -9,7 +9,7 @@ import { campaign, report } from '../crd-compat/support/campaign.ts';
 import { randomCases } from '../crd-compat/support/cases.ts';
 
 const pairsInARound = 96;
-/** Past so many findings there is no need to look for more. */
+/** The number of findings after which the run ends. */
 const mostFindings = 25;
 
 export interface CrdSoak {
@@ -18,7 +18,7 @@ export interface CrdSoak {
   log: (line: string) => void;
 }
 
-/** As long as the minutes or the rounds last. */
+/** Runs until the minutes or the rounds are over. */
 export async function run({ minutes, rounds, log }: CrdSoak): Promise<void> {
   const end = performance.now() + minutes * 60_000;
   const plane = await startControlPlane();

@@ -1,4 +1,4 @@
-/** An OCI registry on this machine, as small as `helm push` and whoever pulls can do with. It can ask for tokens. */
+/** A small OCI registry on this machine, sufficient for `helm push` and for pulling. It can require tokens. */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,9 +7,9 @@ import { buffer } from 'node:stream/consumers';
 export interface ChartRegistry {
   /** `127.0.0.1:port` */
   readonly host: string;
-  /** From now on only for who has a token, which is for who knows these. */
+  /** From now on requires a token, which clients get for these credentials. */
   protect(username: string, password: string): void;
-  /** Each request, as `GET /v2/`. */
+  /** The requests so far, such as `GET /v2/`. */
   readonly asked: readonly string[];
   stop(): Promise<void>;
 }

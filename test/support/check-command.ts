@@ -1,4 +1,4 @@
-/** Commands as the command line runs them, `kidp check` and `kidp impact` first, within the process of a test. */
+/** Runs commands in the process of a test, in particular `kidp check` and `kidp impact`. */
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
@@ -7,7 +7,7 @@ import { describeFailure, exitCodeOf } from '../../src/cli/common/failure.ts';
 import { declareImpact } from '../../src/cli/impact/command.ts';
 
 export interface CommandRun {
-  /** Paths of the flags are in here; it is left out of what is answered. */
+  /** The folder that relative paths of flags are in; it is removed from the output. */
   directory?: string;
   standardInput?: string;
   tty?: boolean;
@@ -31,12 +31,12 @@ export async function runCommand(declare: typeof declareCheck, flags: readonly s
   try {
     await command.parseAsync([...flags], { from: 'user' });
   } catch (error) {
-    // As main.ts does.
+    // main.ts does the same.
     written.err += `kidp: ${describeFailure(error)}\n`;
     code = exitCodeOf(error);
   }
   const without = (text: string) => (run.directory === undefined ? text : text.replaceAll(`${run.directory}/`, ''));
-  // How far it is depends on how busy the machine is.
+  // The progress depends on how busy the machine is.
   const err = written.err.replace(/^(?:reading|judged|asked about|compared) .*\n/gm, '');
   return { code, out: without(written.out), err: without(err) };
 }

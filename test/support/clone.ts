@@ -1,4 +1,4 @@
-/** What `git clone` gives, as far as the scripts before everything else need it: in a folder of its own, for them to be run for real. */
+/** A folder with the files of a `git clone` that the setup scripts need, so that tests can run these scripts. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export function makeClone(): string {
   return clone;
 }
 
-/** The machine's own Node where it is older than the project's, which the scripts and `bin` promise to run on (>= 18). */
+/** The system's Node if it is older than the project's: the scripts and `bin` promise to run on it (>= 18). */
 export const olderNode: string | undefined = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => folder !== '' && !folder.includes('node_modules'))
@@ -34,7 +34,7 @@ export const olderNode: string | undefined = (process.env.PATH ?? '')
 
 export const machineNode = olderNode ?? process.execPath;
 
-/** Without what the npm that runs these tests has set, and with the given Node first. */
+/** The environment without the variables that npm has set for these tests, and with the given Node first. */
 export function environmentWith(node: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
   return { ...Object.fromEntries(own), PATH: `${dirname(node)}${delimiter}${process.env.PATH}`, ...more };

@@ -1,4 +1,4 @@
-/** The control plane that the whole integration run shares, as a test sees it. */
+/** Access to the control plane that all integration tests share. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
@@ -9,7 +9,7 @@ export interface SharedControlPlane {
   /** The kubeconfig file of a user in system:masters. */
   kubeconfig: string;
   url: string;
-  /** PEM of the authority that signed the API server's certificate. */
+  /** The CA certificate (PEM) of the API server's certificate. */
   authority: string;
   /** The path of kubectl. */
   kubectl: string;
@@ -31,9 +31,9 @@ export interface KubectlOptions {
 export interface Cluster {
   kubeconfig: string;
   controlPlane: SharedControlPlane;
-  /** Resolves whatever the exit code is. */
+  /** Resolves for every exit code. */
   kubectl(flags: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
-  /** Creates a namespace that no other test has. */
+  /** Creates a namespace that no other test uses. */
   uniqueNamespace(prefix: string): Promise<string>;
 }
 
@@ -54,7 +54,7 @@ export function sharedCluster(): Cluster {
   };
 }
 
-/** For objects that are cluster-scoped, such as a CRD, where a namespace does not keep tests apart. */
+/** A unique name for a cluster-scoped object such as a CRD, which a namespace does not isolate. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(4).toString('hex')}`;
 }
@@ -75,7 +75,7 @@ function kubectl(
     });
     child.on('error', reject);
     child.on('close', (code) => resolve({ ...output, code: code ?? -1 }));
-    // kubectl may end before it has read all of it; its exit code then says why.
+    // kubectl can exit before it has read its whole input; its exit code then says why.
     child.stdin.on('error', () => undefined);
     child.stdin.end(typeof options.input === 'object' ? manifest(options.input) : options.input);
   });

@@ -1,8 +1,8 @@
-/** `kidp crd` as the command line runs it, within the process of a test, and a definition to give it. */
+/** Runs `kidp crd` in the process of a test, and provides a definition for it. */
 import { declareCrd } from '../../src/cli/crd/command.ts';
 import { type CommandRun, runCommand } from './check-command.ts';
 
-/** Words that do not begin with a dash and name no place elsewhere are paths in the directory of the run. */
+/** Arguments that are neither flags nor other locations are paths in the directory of the run. */
 export function runCrd([verb = '', ...words]: readonly string[], run: CommandRun = {}) {
   let flag = '';
   const placed = words.map((word) => {
@@ -18,7 +18,7 @@ export function runCrd([verb = '', ...words]: readonly string[], run: CommandRun
   return runCommand(declareCrd, [verb, ...placed], run);
 }
 
-/** A definition whose size may be at most this. */
+/** A definition with this maximum size. */
 export const widget = (maximum: number, plural = 'widgets') => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: ${plural}.example.com}

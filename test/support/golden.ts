@@ -15,7 +15,9 @@ type Command = (
   options: { directory: string },
 ) => Promise<{ code: number; out: string; err: string }>;
 
-/** One test for every run of every folder: what is printed is in `expected/`, and the exit code beside the flags in `runs.yaml`. */
+/**
+ * Defines one test for every run of every folder: its output is in `expected/`, its flags and exit code in `runs.yaml`.
+ */
 export function testGolden(golden: string, command: Command): void {
   describe.each(readdirSync(golden))('%s', (folder) => {
     const directory = join(golden, folder);

@@ -1,4 +1,4 @@
-/** The real Helm, built like the control plane from its own sources, with folders of its own so that nothing of the user's is touched. */
+/** The real Helm, built from source like the control plane, with its own folders so that the user's are not touched. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +7,12 @@ import { ensureAssets, renderProgress } from '../../src/controlplane/index.ts';
 import type { CommandResult } from './cluster.ts';
 
 export interface Helm {
-  /** Where charts are written to, and paths of `helm` begin. */
+  /** The folder for charts, to which paths of `helm` are relative. */
   readonly directory: string;
-  /** The folder of the program, for a PATH. */
+  /** The folder of the program, for PATH. */
   readonly folder: string;
   write(files: Readonly<Record<string, string>>): void;
-  /** Resolves whatever the exit code is. */
+  /** Resolves for every exit code. */
   helm(words: readonly string[], kubeconfig?: string): Promise<CommandResult>;
   remove(): void;
 }

@@ -1,7 +1,6 @@
 /**
- * The Kafka that the whole integration run shares, as a test sees it. It starts when the first test asks for it (5 s and 250 MB): a run
- * of other tests goes without. A test keeps to topics and groups of its own there, and starts one of its own (`startKafka`) where it
- * would disturb others.
+ * Access to the Kafka that all integration tests share. It starts when the first test needs it (5 s and 250 MB). A test
+ * uses its own topics and groups there, and starts its own Kafka (`startKafka`) if it would disturb others.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -18,7 +17,7 @@ export { type Kafka, type KafkaOptions, startKafka } from '../../src/controlplan
 
 export interface SharedKafka {
   readonly bootstrapServers: readonly string[];
-  /** Makes a topic that no other test has. */
+  /** Creates a topic that no other test uses. */
   makeTopic(prefix: string, options?: Omit<TopicRequest, 'name'>): Promise<string>;
 }
 
@@ -37,7 +36,7 @@ export async function useKafka(): Promise<SharedKafka> {
   };
 }
 
-/** One more server for a Kafka without TLS: it keeps messages, and the first one goes on to decide about everything. */
+/** Starts a second broker for a Kafka without TLS: it stores messages, while the first one stays the controller. */
 export async function joinKafka(first: Kafka, directory: string, id: number): Promise<Kafka> {
   const lineOf = async (file: string, key: string) =>
     (await readFile(join(first.directory, file), 'utf8')).split('\n').find((line) => line.startsWith(`${key}=`));
@@ -56,7 +55,7 @@ export async function joinKafka(first: Kafka, directory: string, id: number): Pr
   return startKafka({ directory, port, settings });
 }
 
-/** For the global setup: answers where Kafka is, and starts it at the first question. */
+/** For the global setup: returns the address of Kafka, and starts it at the first request. */
 export async function serveKafka(options: KafkaOptions): Promise<{ url: string; stop(): Promise<void> }> {
   let kafka: Promise<Kafka> | undefined;
   const server = createServer((_request, response) => {

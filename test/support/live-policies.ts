@@ -53,7 +53,7 @@ export function policyCluster(more: readonly Resource[] = []): PolicyCluster {
   };
 }
 
-/** About ConfigMaps, with one rule called `rule`. */
+/** A policy for ConfigMaps with one rule named `rule`. */
 export function policySpec(expression: string, more: object = {}) {
   return {
     selector: { resourceTypes: ['core/v1/ConfigMap'] },

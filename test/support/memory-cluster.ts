@@ -1,6 +1,6 @@
 /**
- * A `Client` over objects in memory, for unit tests of what watches and writes: lists in pages, watches, discovery, and a log of
- * every call. What a real API server does with an object (schemas, admission, conflicts) is shown on a real one.
+ * A `Client` over objects in memory, for unit tests of controllers: paged lists, watches, discovery, and a log of every
+ * call. Integration tests cover schemas, admission and conflicts on a real API server.
  */
 import {
   ApiError,
@@ -18,12 +18,12 @@ import type { WatchOptions } from '../../src/runtime/internal.ts';
 
 export interface MemoryCluster {
   readonly client: Client;
-  /** `verb plural key`, in order. */
+  /** The calls as `verb plural key`, in order. */
   readonly calls: string[];
   put(resource: Resource, object: Loose): UnknownObject;
   remove(resource: Resource, key: ObjectKey): void;
   get(resource: Resource, key: ObjectKey): UnknownObject | undefined;
-  /** Refuses what is asked of a resource from now on, or no longer. */
+  /** Makes requests for a resource fail from now on, or succeed again. */
   refuse(plural: string, error: Error | undefined): void;
   readonly watching: () => string[];
 }
@@ -191,7 +191,7 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** As a JSON merge patch has it: what is null goes. */
+/** Applies a JSON merge patch: null removes a field. */
 function merged(before: Fields, patch: Fields): Fields {
   const entries = Object.entries(patch).map(([key, value]) => [
     key,
@@ -210,7 +210,7 @@ const alreadyExists = () =>
   new ApiError({ doing: 'ask', status: 409, reason: 'AlreadyExists', message: 'it is there' });
 const notFound = () => new ApiError({ doing: 'ask', status: 404, reason: 'NotFound', message: 'not found' });
 
-/** Equality of labels and of metadata.name: what the tests use. */
+/** Supports equality of labels and of metadata.name, which is all that the tests use. */
 function selected({ metadata }: UnknownObject, { namespace, labelSelector, fieldSelector }: ListOptions): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false;
   if (fieldSelector !== undefined && `metadata.name=${metadata.name}` !== fieldSelector) return false;

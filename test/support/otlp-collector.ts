@@ -1,4 +1,6 @@
-/** A collector of OTLP over HTTP: it holds each request against the protobuf messages of OTLP, in their mapping to JSON. */
+/**
+ * An OTLP collector over HTTP that validates each request against the protobuf messages of OTLP in their JSON mapping.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -10,16 +12,16 @@ export interface Collected {
   readonly body: any;
 }
 
-/** Whether it has answered itself, in place of the collector. */
+/** Returns whether it has answered the request in place of the collector. */
 export type Answer = (count: number, response: ServerResponse) => boolean;
 
 export interface Collector {
   readonly url: string;
-  /** What was taken, in its order. */
+  /** The accepted requests, in order. */
   readonly requests: readonly Collected[];
-  /** What was wrong with it. */
+  /** The faults of the requests. */
   readonly problems: readonly string[];
-  /** How often it was asked. */
+  /** The number of requests. */
   asked(): number;
   stop(): Promise<void>;
 }
@@ -65,7 +67,7 @@ const closed = (properties: object, required: readonly string[] = []) => ({
   required,
 });
 const listOf = (items: object) => ({ type: 'array', items });
-/** 64-bit numbers are text. */
+/** 64-bit integers are JSON strings. */
 const large = { type: 'string', pattern: '^[0-9]+$' };
 const anyValue = {
   type: 'object',
@@ -173,7 +175,7 @@ interface HistogramPoint {
   explicitBounds: number[];
 }
 
-/** There is one count more than there are bounds, and together they are all. */
+/** There is one more count than there are bounds, and the counts add up to the total. */
 function histogramProblems({ resourceMetrics }: Sent): string[] {
   const all = resourceMetrics.flatMap((each) => each.scopeMetrics.flatMap((one) => one.metrics));
   return all.flatMap(({ name, histogram }) =>

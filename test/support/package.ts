@@ -1,4 +1,4 @@
-/** The package as npm and the image lay it out: only what was built, and what it reads beside that. */
+/** The package as npm and the image install it: the build output, and the files that it reads. */
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { complaintsOf, root } from '../conventions/tools.ts';

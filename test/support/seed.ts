@@ -1,6 +1,6 @@
 /**
- * Random tests take the same cases in every run, so that a run says something about the change and not about its luck. `KIDP_SEED`
- * chooses others: a number, or `random`.
+ * The seed of random tests. It is the same in every run, so that a failure is due to the change and not to chance.
+ * `KIDP_SEED` chooses another: a number, or `random`.
  */
 import fc from 'fast-check';
 

@@ -1,4 +1,4 @@
-/** Cases by the dozen on a real API server, and what was found. */
+/** Runs many cases on a real API server and collects the findings. */
 import type { Json } from '../../../src/crd-compat/index.ts';
 import type { Client } from '../../../src/runtime/index.ts';
 import { type Case, type Finding, judge, prepare } from './judge.ts';
@@ -6,7 +6,7 @@ import { attemptAll } from './together.ts';
 
 export interface Campaign {
   readonly findings: readonly (Finding & { readonly case: Case })[];
-  /** How many cases had which verdict, and how many objects and witnesses were tried. */
+  /** The number of cases per verdict, and of objects and witnesses that were tried. */
   readonly tally: Record<'safe' | 'risky' | 'breaking' | 'notTaken' | 'objects' | 'witnesses', number>;
 }
 
@@ -28,7 +28,7 @@ export async function campaign(client: Client, cases: readonly Case[]): Promise<
   return { findings, tally };
 }
 
-/** What is needed to see it again, of the first dozen. */
+/** The data to reproduce the first dozen findings. */
 export function report(findings: Campaign['findings']): string {
   const shown = findings
     .slice(0, 12)

@@ -1,4 +1,4 @@
-/** What is tried on the API server besides the corpus: random pairs, and real ones. Objects are samples of the old schema. */
+/** The cases besides the corpus: random pairs and real ones, with samples of the old schema as objects. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ interface Version {
   subresources?: { scale?: { specReplicasPath: string; statusReplicasPath: string } };
 }
 
-/** `DIRECTORY/NAME/{old,new}.yaml`. Conversion webhooks are left out: there is none to ask. */
+/** Reads `DIRECTORY/NAME/{old,new}.yaml`. Conversion webhooks are removed, because none is running. */
 export function realCases(directory: string): Case[] {
   const folders = readdirSync(directory)
     .map((name) => join(directory, name))
@@ -97,7 +97,7 @@ const only = (definition: Definition, version: Version): Definition => ({
   spec: { ...definition.spec, versions: [version] },
 });
 
-/** With samples of what the old definition takes. */
+/** Adds samples that the old definition accepts. */
 function caseOf(name: string, before: Definition, after: Definition, count = 3): Case {
   const { spec } = before;
   const objects = spec.versions

@@ -1,4 +1,4 @@
-/** Whether a verdict holds against what the API server did. */
+/** Checks a verdict against the behaviour of the API server. */
 import {
   type Change,
   compareCrds,

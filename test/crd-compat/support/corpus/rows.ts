@@ -1,4 +1,4 @@
-/** How rows are written down that are alike: a bound that is put on, and taken off. */
+/** Builders for similar rows: a constraint that is added, and removed. */
 import type { CrdSchema } from '../../../../src/crd-compat/index.ts';
 import type { Expectation, SchemaExpectation, SchemaRow } from './shape.ts';
 
@@ -14,13 +14,13 @@ export const noted = (value: object): object => ({ note: 'as it was', ...value }
 interface Tightened {
   readonly name: string;
   readonly kind: Expectation['kind'];
-  /** Of the change back, where it has another. */
+  /** The kind of the reverse change, if it differs. */
   readonly kindBack?: Expectation['kind'];
   readonly loose: CrdSchema;
   readonly tight: CrdSchema;
-  /** Valid before, and not after. */
+  /** Values that are valid before and invalid after the change. */
   readonly lost: readonly unknown[];
-  /** Valid before and after. */
+  /** Values that are valid before and after the change. */
   readonly kept: readonly unknown[];
   /** Whether an update of something else in the subject meets the new bound: what is bounded is an object, which then changes. */
   readonly stored?: SchemaExpectation['stored'];
