@@ -1,8 +1,8 @@
 /**
- * The REST API with as much in the system as the requirement allows: 500 operators and 100 clusters. Every request has a token that is
- * verified, is made at the API server as its user, and passes admission. Nothing is rolled out meanwhile, and the clusters of
- * the stage, which would take most of this machine's CPU, are gone. Users take turns, since each may
- * ask only so often a minute.
+ * The REST API with as much in the system as the requirement allows: 500 operators and 100 clusters. Every request has
+ * a token that is verified, is made at the API server as its user, and passes admission. Nothing is rolled out
+ * meanwhile, and the clusters of the stage, which would take most of this machine's CPU, are gone. Users take turns,
+ * since each may ask only so often a minute.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

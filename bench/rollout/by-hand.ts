@@ -12,7 +12,10 @@ const execute = promisify(execFile);
 const parallel = 10;
 const bound = 1.5;
 
-/** In turns, so that whatever else the machine does falls on both. What is measured first is warm: one of each goes before. */
+/**
+ * In turns, so that whatever else the machine does falls on both. What is measured first is warm: one of each goes
+ * before.
+ */
 export async function besideByHand(stage: Stage, pairs: number): Promise<Figure[]> {
   const all = stage.targets.map(({ name }) => name);
   say(`direct on ${all.length} clusters, ${parallel} at a time, beside helm install --wait by hand`);

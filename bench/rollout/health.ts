@@ -1,6 +1,7 @@
 /**
- * How long it takes to look at an operator on a cluster, part by part: pods, a webhook that is asked through the API server of the cluster,
- * and custom resources. Nothing is in memory before: each look reads all of it from a real API server, as the first one does.
+ * How long it takes to look at an operator on a cluster, part by part: pods, a webhook that is asked through the API
+ * server of the cluster, and custom resources. Nothing is in memory before: each look reads all of it from a real API
+ * server, as the first one does.
  */
 import {
   installationName,

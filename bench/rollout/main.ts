@@ -1,10 +1,11 @@
 /**
- * Operators rolled out over many clusters: every figure of the performance tables of docs/requirements.md, 002 beside its target, and direct beside
- * `helm install` run by hand. Clusters are real API servers, Helm is the real one; nodes and pods are played. For 500 operators on 100
- * clusters the API servers are simulated, and the scheduler, its caches, its connections and its writes are real.
+ * Operators rolled out over many clusters: every figure of the performance tables of docs/requirements.md, 002 beside
+ * its target, and direct beside `helm install` run by hand. Clusters are real API servers, Helm is the real one; nodes
+ * and pods are played. For 500 operators on 100 clusters the API servers are simulated, and the scheduler, its caches,
+ * its connections and its writes are real.
  *
- * `--clusters=N`, `--pairs=N` (of direct and by hand), `--operators=N` and `--simulated=N` (clusters) make it smaller; `--only=PART,PART`
- * leaves parts out: helm, strategies, limits, health, api, round.
+ * `--clusters=N`, `--pairs=N` (of direct and by hand), `--operators=N` and `--simulated=N` (clusters) make it smaller;
+ * `--only=PART,PART` leaves parts out: helm, strategies, limits, health, api, round.
  */
 import { cpus, loadavg } from 'node:os';
 import { apiAtScale } from './api.ts';

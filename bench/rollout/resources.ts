@@ -1,6 +1,6 @@
 /**
- * What one instance takes while it works. The platform and this program that drives it are one process, so that the platform itself takes rather
- * less; the runs of Helm that it has started are counted with it, those by hand are not.
+ * What one instance takes while it works. The platform and this program that drives it are one process, so that the
+ * platform itself takes rather less; the runs of Helm that it has started are counted with it, those by hand are not.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';

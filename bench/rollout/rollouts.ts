@@ -1,4 +1,4 @@
-/** Rollouts over the clusters of the stage, begun and waited for as somebody at a terminal would. */
+/** Starts rollouts over the clusters of the testbed and waits for them. */
 import { API_VERSION, type OperatorDeployment, operatorDeployment, type rolloutPhases } from '../../src/api/index.ts';
 import type { Client } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
@@ -8,7 +8,7 @@ type Phase = (typeof rolloutPhases)[number];
 
 const patient = { within: 900_000, every: 100 };
 
-/** Resolves when it has come to its end; throws where that is another than was wanted. */
+/** Resolves when the rollout has ended; throws if it ended in another phase than wanted. */
 export async function rollOut(client: Client, name: string, spec: object, wanted: Phase = 'Completed') {
   return timed(async () => {
     await client.create(operatorDeployment.resource, {
@@ -21,7 +21,7 @@ export async function rollOut(client: Client, name: string, spec: object, wanted
   });
 }
 
-/** `eventually` would go on where it has ended otherwise. */
+/** `eventually` would keep waiting after another end. */
 async function untilEnded(client: Client, name: string, wanted: Phase): Promise<OperatorDeployment> {
   const found = await eventually(async () => {
     const { status, ...rest } = await client.get<OperatorDeployment>(operatorDeployment.resource, { name });

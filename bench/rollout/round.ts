@@ -1,8 +1,9 @@
 /**
- * A round of health over 500 operators on each of 100 clusters (docs/requirements.md, 002 Scalability targets). The scheduler is the real one, with
- * the real Manager, caches and writes of status, and so are the clients with their connections and budgets, as the fleet has them; what is
- * simulated are the API servers that they ask, by one server in another process, which answers after a while. Every operator is in
- * a namespace of its own, with a Deployment of two pods, a webhook that is asked with a dry run, and a kind of its own with twenty custom resources.
+ * A round of health over 500 operators on each of 100 clusters (docs/requirements.md, 002 Scalability targets). The
+ * scheduler is the real one, with the real Manager, caches and writes of status, and so are the clients with their
+ * connections and budgets, as the fleet has them; what is simulated are the API servers that they ask, by one server in
+ * another process, which answers after a while. Every operator is in a namespace of its own, with a Deployment of two
+ * pods, a webhook that is asked with a dry run, and a kind of its own with twenty custom resources.
  */
 import {
   API_VERSION,

@@ -1,6 +1,7 @@
 /**
- * The API servers of all simulated clusters, in a process of its own, so that what it takes is not counted: each is a path of one server.
- * Words: how many operators are on each, and the milliseconds that a list and a dry run take. Prints where it is and whom to trust.
+ * The API servers of all simulated clusters, in a process of its own, so that what it takes is not counted: each is a
+ * path of one server. Words: how many operators are on each, and the milliseconds that a list and a dry run take.
+ * Prints where it is and whom to trust.
  */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

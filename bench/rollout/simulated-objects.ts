@@ -1,4 +1,7 @@
-/** What is on each simulated cluster, and the snapshots that say what should be: every operator alike, in a namespace of its own. */
+/**
+ * What is on each simulated cluster, and the snapshots that say what should be: every operator alike, in a namespace of
+ * its own.
+ */
 import type { Snapshot } from '../../src/fleet/index.ts';
 import type { UnknownObject } from '../../src/runtime/index.ts';
 import { issueAuthority } from '../../src/runtime/internal.ts';

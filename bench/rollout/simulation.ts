@@ -1,4 +1,7 @@
-/** Clients of simulated clusters: with connections and budgets as the fleet has them, and a note of who was really asked. */
+/**
+ * Clients of simulated clusters: with connections and budgets as the fleet has them, and a note of who was really
+ * asked.
+ */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

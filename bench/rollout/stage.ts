@@ -1,6 +1,7 @@
 /**
- * A management cluster with the platform, and many clusters: API servers that share one etcd, each with its controllers, a scheduler and a
- * node that KWOK plays. Charts come from a repository on this machine, and Helm is the real one.
+ * A management cluster with the platform, and many clusters: API servers that share one etcd, each with its
+ * controllers, a scheduler and a node that KWOK plays. Charts come from a repository on this machine, and Helm is the
+ * real one.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Each strategy over all clusters: to its end and back, with custom resources that must be the same afterwards. Time is compressed by what
- * is configured; where a figure of the requirement holds the periods of its own, what was left out of them is added to what was measured.
+ * Each strategy over all clusters: to its end and back, with custom resources that must be the same afterwards. Time is
+ * compressed by what is configured; where a figure of the requirement holds the periods of its own, what was left out
+ * of them is added to what was measured.
  */
 import { addWidgets, type Target, versionOn, widgetsOn } from '../../test/rollout-e2e/support/testbed.ts';
 import { type Figure, say, seconds } from './figures.ts';
@@ -9,9 +10,9 @@ import type { Stage } from './stage.ts';
 
 const table = 'Deployment performance';
 const rollbackBound = 180;
-/** On the first cluster, and on each of the others, where fewer do: that none is lost there either. */
+/** Custom resources on the first cluster, and on each of the others: none may be lost. */
 const customResources = { first: 500, others: 20 };
-/** Seconds: as it is here, and as the requirement has it. */
+/** Seconds in this benchmark, and in the requirement. */
 const evaluation = { here: 5, required: 300 };
 const watched = { interval: 'PT1S', failureThreshold: 3 };
 
@@ -32,8 +33,8 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
   const { client, targets, addOperator } = stage;
   const all = targets.map(({ name }) => name);
   const [first] = targets;
-  if (first === undefined) throw new Error('there is no cluster');
-  say(`each strategy on ${all.length} clusters, to its end and back`);
+  if (first === undefined) throw new Error('cluster not found');
+  say(`each strategy on ${all.length} clusters, completed and rolled back`);
   await addOperator([{ name: 'single', version: '1.0.0' }]);
   const one = { operator: 'single', version: '1.0.0', clusters: [first.name], ...direct };
   const single = await rollOut(client, 'single', one);
@@ -51,7 +52,7 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
     await addOperator([
       { name, version: '1.0.0' },
       { name, version: '2.0.0', maximum: 30 },
-      // Its pods find no node: they never run.
+      // Its Pods match no node and never run.
       { name, version: '3.0.0', maximum: 30, nodeSelector: { nowhere: 'true' } },
     ]);
     const common = { operator: name, clusters: all, health: watched };

@@ -1,4 +1,4 @@
-/** `kidp operators` and `kidp rollout` on a real API server: what they show of it, what they say to it, and what they refuse. */
+/** Tests `kidp operators` and `kidp rollout` against a real API server: output, changes and errors. */
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ afterAll(() => client?.close());
 const apiVersion = 'platform.company.com/v1';
 const now = () => new Date().toISOString();
 
-/** A rollout as the platform has left it: there is none here that would go on with it. */
+/** A rollout with a status that the platform would write; no platform runs in this test. */
 async function rolloutWith(status: object, strategy = 'Canary'): Promise<string> {
   const name = uniqueName('rollout');
   const made = await client.create(operatorDeployment.resource, {
@@ -132,7 +132,7 @@ test.each([
   expect(watched.out).toContain(`${name}: ${name} 2.0.0, Canary\n`);
 });
 
-test('watching goes on until the end, and ends with who is deleted', async () => {
+test('watching continues until the end, or until the rollout is deleted', async () => {
   const name = await rolloutWith({});
   const watching = kidp('rollout', 'watch', name, '--interval', '0.1');
   const found = await client.get<OperatorDeployment>(operatorDeployment.resource, { name });
@@ -147,11 +147,11 @@ test('watching goes on until the end, and ends with who is deleted', async () =>
   const ending = kidp('rollout', 'watch', other, '--interval', '0.1');
   await client.delete(operatorDeployment.resource, { name: other });
   const ended = await ending;
-  // Whether it was seen before it was gone or not: it is no success.
+  // A deletion is not a success, whether it was observed or not.
   expect(ended.code).not.toBe(0);
 });
 
-test('no decision is taken where admission does not write who decided', async () => {
+test('refuses a decision if admission does not record the user', async () => {
   const name = uniqueName('approval');
   const subject = { kind: 'OperatorDeployment', name, uid: 'u', digest: `sha256:${'0'.repeat(64)}` };
   await client.create(approval.resource, {

@@ -1,4 +1,7 @@
-/** Who may do what: the table of docs/requirements.md, 002, in the façade and in the RBAC of Kubernetes alike, and who is not believed at all. */
+/**
+ * Tests of access: the role table of docs/requirements.md, 002, enforced by the façade and by RBAC, and rejected
+ * tokens.
+ */
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { generateKeyPair } from 'jose';
@@ -13,7 +16,7 @@ import { audience, signed } from './support/facade.ts';
 import { openStage, type Stage } from './support/testbed.ts';
 
 let stage: Stage;
-/** A key that is not in the key set, under the id of one that is. */
+/** A key that is not in the key set, with the id of one that is. */
 const stranger = await generateKeyPair('ES256');
 
 beforeAll(async () => {
@@ -30,7 +33,7 @@ const groupOf = {
 type Role = keyof typeof groupOf;
 const roles = Object.keys(groupOf) as Role[];
 
-/** Of the requirement, and what follows from it for what it does not list. */
+/** The roles in the requirement, and those derived from it for other endpoints. */
 const mayCall: readonly (readonly [method: string, path: string, roles: readonly Role[]])[] = [
   ['POST', '/api/v1/operators', ['Admin', 'Operator']],
   ['GET', '/api/v1/operators', roles],
@@ -65,12 +68,12 @@ const mayCall: readonly (readonly [method: string, path: string, roles: readonly
   ['POST', '/api/v1/approvals/no-such/reject', ['Admin', 'EnvironmentOwner']],
 ];
 
-test('each endpoint is for its roles and for nobody else', async () => {
+test('each endpoint allows exactly its roles', async () => {
   for (const [method, path, allowed] of mayCall) {
     for (const role of roles) {
       const token = await stage.token(uniqueName('user'), [groupOf[role]]);
       const { status, body } = await stage.ask(path, { method, token });
-      // Who may is told what is wrong with it, or that there is no such thing.
+      // An authorized caller gets a validation error or a 404 instead.
       if (allowed.includes(role)) expect([200, 400, 404], `${role}: ${method} ${path}`).toContain(status);
       else expect([status, body.code], `${role}: ${method} ${path}`).toEqual([403, 'forbidden']);
     }
@@ -90,7 +93,7 @@ test('the table above has every endpoint of the document', async () => {
   expect([...listed, 'GET /health', 'GET /openapi.json'].sort()).toEqual(documented.sort());
 });
 
-describe('the RBAC of Kubernetes says the same where the façade is not asked', () => {
+describe('RBAC enforces the same table without the façade', () => {
   const kinds = ['operators', 'clusters', 'operatordeployments', 'operatorinstallations', 'approvals'];
   const may: Readonly<Record<string, readonly Role[]>> = {
     ...Object.fromEntries(
@@ -157,53 +160,53 @@ async function isAllowed(
   return status?.allowed === true;
 }
 
-describe('who is not believed', () => {
+describe('rejected tokens', () => {
   const hour = 3600;
   const now = () => Math.floor(Date.now() / 1000);
   const claims = { sub: 'mallory', groups: ['kidp:admin'] };
   const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   test.each<{ reason: string; code: string; token: () => Promise<string | undefined> }>([
-    { reason: 'nobody at all', code: 'missing-token', token: async () => undefined },
-    { reason: 'something that is no token', code: 'malformed', token: async () => 'abc' },
-    { reason: 'a key that is not in the set', code: 'forged', token: () => signed(claims, stranger.privateKey) },
+    { reason: 'no token', code: 'missing-token', token: async () => undefined },
+    { reason: 'not a token', code: 'malformed', token: async () => 'abc' },
+    { reason: 'signed with another key', code: 'forged', token: () => signed(claims, stranger.privateKey) },
     {
-      reason: 'a key id that nobody has',
+      reason: 'an unknown key id',
       code: 'unknown-key',
       token: () => signed(claims, stranger.privateKey, { kid: 'two' }),
     },
-    { reason: 'one that has run out', code: 'expired', token: () => stage.token('mallory', [], { exp: now() - hour }) },
+    { reason: 'expired', code: 'expired', token: () => stage.token('mallory', [], { exp: now() - hour }) },
     {
-      reason: 'one that is not good yet',
+      reason: 'not valid yet',
       code: 'wrong-nbf',
       token: () => stage.token('mallory', [], { nbf: now() + hour }),
     },
     {
-      reason: 'one that never runs out',
+      reason: 'no expiry',
       code: 'wrong-exp',
       token: () => stage.token('mallory', [], { exp: undefined }),
     },
-    { reason: 'one for somebody else', code: 'wrong-aud', token: () => stage.token('mallory', [], { aud: 'other' }) },
-    { reason: 'one of another issuer', code: 'wrong-iss', token: () => stage.token('mallory', [], { iss: 'other' }) },
-    { reason: 'one that names nobody', code: 'no-user', token: () => stage.token('', ['kidp:admin']) },
+    { reason: 'another audience', code: 'wrong-aud', token: () => stage.token('mallory', [], { aud: 'other' }) },
+    { reason: 'another issuer', code: 'wrong-iss', token: () => stage.token('mallory', [], { iss: 'other' }) },
+    { reason: 'no user', code: 'no-user', token: () => stage.token('', ['kidp:admin']) },
     {
-      reason: 'a name that Kubernetes has given rights to',
+      reason: 'a system: user',
       code: 'no-user',
       token: () => stage.token('system:admin', []),
     },
     {
-      reason: 'a name that no header can carry',
+      reason: 'a name that is invalid in a header',
       code: 'no-user',
       token: () => stage.token('mallory\r\nimpersonate-group: system:masters', []),
     },
     {
-      reason: 'one without a signature',
+      reason: 'unsigned',
       code: 'algorithm',
       token: async () =>
         `${base64({ alg: 'none' })}.${base64({ ...claims, iss: 'test', aud: audience, exp: now() + hour })}.`,
     },
     {
-      reason: 'the public key taken for a shared secret',
+      reason: 'the public key as an HMAC secret',
       code: 'algorithm',
       token: async () => {
         const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -217,7 +220,7 @@ describe('who is not believed', () => {
     expect(headers['www-authenticate']).toMatch(/^Bearer realm="kidp"/);
   });
 
-  test('a group of Kubernetes in a token is worth nothing', async () => {
+  test('ignores groups of Kubernetes in a token', async () => {
     const token = await stage.token('mallory', ['system:masters', 'system:nodes']);
     expect((await stage.ask('/api/v1/operators', { token })).status).toBe(403);
     const viewer = await stage.token('mallory', ['system:masters', 'kidp:viewer']);
@@ -225,7 +228,7 @@ describe('who is not believed', () => {
     expect((await stage.ask('/api/v1/clusters/no-such', { method: 'DELETE', token: viewer })).status).toBe(403);
   });
 
-  test('the health of the server is for everybody, and the page to read the API with has no secrets in it', async () => {
+  test('/health and /docs need no token and contain no secrets', async () => {
     expect((await stage.ask('/health')).body).toEqual({ status: 'ok' });
     const page = await stage.ask('/docs');
     expect(page.status).toBe(200);
@@ -235,7 +238,7 @@ describe('who is not believed', () => {
   });
 });
 
-test('groups of an issuer of one’s own are given roles by configuration, from whichever claim they are in', async () => {
+test('maps groups of an issuer, from a configurable claim, to roles', async () => {
   const rest = await startRest({
     ...stage.options,
     authentication: {
@@ -255,7 +258,7 @@ test('groups of an issuer of one’s own are given roles by configuration, from 
   }
 });
 
-test('over TLS 1.2 or newer, and nothing older', async () => {
+test('accepts TLS 1.2 and newer only', async () => {
   const validity = { now: Date.now(), validMilliseconds: 600_000, backdateMilliseconds: 60_000 };
   const authority = issueAuthority(validity);
   const leaf = issueLeaf(authority, { ...validity, names: ['127.0.0.1'] });
@@ -269,7 +272,7 @@ test('over TLS 1.2 or newer, and nothing older', async () => {
       });
       socket.once('error', reject);
     });
-  // A client of ours that would take anything.
+  // A client that accepts any version.
   const ciphers = 'DEFAULT@SECLEVEL=0';
   try {
     expect(rest.url).toMatch(/^https:/);
@@ -288,18 +291,18 @@ test('over TLS 1.2 or newer, and nothing older', async () => {
   }
 });
 
-test('beyond this machine it is served with TLS, or not at all', async () => {
+test('requires TLS unless it listens on the loopback address', async () => {
   await expect(startRest({ ...stage.options, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'config/rest-tls' });
 });
 
-describe('how often', () => {
+describe('rate limits', () => {
   test.each([
     { what: 'POST /api/v1/deployments', method: 'POST', path: '/api/v1/deployments', limit: 10 },
     { what: 'POST /api/v1/clusters', method: 'POST', path: '/api/v1/clusters', limit: 5 },
     { what: 'GET /api/v1/operators', method: 'GET', path: '/api/v1/operators?limit=0', limit: 60 },
     { what: 'GET /api/v1/clusters', method: 'GET', path: '/api/v1/clusters?limit=0', limit: 60 },
-  ])('$what: $limit times, and not once more, from one user', async ({ method, path, limit }) => {
-    // What is sent is wrong: that counts as well, and costs nobody anything.
+  ])('$what: allows $limit requests per user', async ({ method, path, limit }) => {
+    // Invalid requests count as well, and need no resources.
     const clock = new FakeClock(Date.now());
     const rest = await startRest({ ...stage.options, clock });
     try {
@@ -321,7 +324,7 @@ describe('how often', () => {
     }
   });
 
-  test('two replicas together let through as much as one', async () => {
+  test('two replicas together allow as much as one', async () => {
     const clock = new FakeClock(Date.now());
     const replicas = await Promise.all([0, 1].map(() => startRest({ ...stage.options, clock, replicas: () => 2 })));
     try {

@@ -1,4 +1,4 @@
-/** Others that take a connection and never answer: each is told by what it is, and none is a fault of the platform. */
+/** Servers that accept a connection and never respond: each has its own error, and none is an internal error. */
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startRest } from '../../src/rest/index.ts';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-test('a chart repository that never answers is a 400 that names the chart, and nothing is stored', async () => {
+test('an unresponsive chart repository is a 400 for the chart, and nothing is stored', async () => {
   const rest = await startRest({ ...stage.options, repositoryMilliseconds: 100 });
   try {
     const name = uniqueName('op');
@@ -45,7 +45,7 @@ test('a chart repository that never answers is a 400 that names the chart, and n
   }
 });
 
-test('a comparison of definitions that does not end in time is a 503, and nothing is registered', async () => {
+test('a CRD comparison that times out is a 503, and nothing is registered', async () => {
   const [name, plural] = [uniqueName('op'), uniqueName('gadgets')];
   const token = await stage.token('oscar', ['kidp:operator']);
   const post = (path: string, body: object, url = stage.rest.url) =>
@@ -67,7 +67,7 @@ test('a comparison of definitions that does not end in time is a 503, and nothin
   const rest = await startRest({
     ...stage.options,
     requestMilliseconds: 2_000,
-    // As the threads do it: who is cut off is told the reason of the signal.
+    // Like the comparison threads: an aborted comparison rejects with the reason of the signal.
     compare: (_before, _after, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });

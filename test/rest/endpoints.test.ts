@@ -1,4 +1,4 @@
-/** Every endpoint of docs/requirements.md, 002 on a real API server, with what it answers when all is well and when it is not. */
+/** Every endpoint of docs/requirements.md, 002 on a real API server: successful and failing requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   API_VERSION,
@@ -58,7 +58,7 @@ async function newOperator(): Promise<string> {
 }
 
 describe('operators', () => {
-  test('one is registered, found, listed page by page, and forgotten', async () => {
+  test('registers, reads, lists page by page and deletes an operator', async () => {
     const name = uniqueName('op');
     const made = await post('oscar', '/api/v1/operators', {
       name,
@@ -78,7 +78,7 @@ describe('operators', () => {
     const first = await ask('vera', '/api/v1/operators?limit=1');
     expect(first.body.items).toHaveLength(1);
     const names: string[] = first.body.items.map((each: { name: string }) => each.name);
-    // There may be many, of other tests.
+    // Other tests may have created many more.
     for (let { continue: from } = first.body; from !== undefined; ) {
       const { status, body } = await ask('vera', `/api/v1/operators?limit=500&continue=${encodeURIComponent(from)}`);
       expect(status).toBe(200);
@@ -94,31 +94,31 @@ describe('operators', () => {
 
   test.each([
     {
-      reason: 'a repository that nobody answers at',
+      reason: 'an unreachable repository',
       change: { chart: { repository: 'http://127.0.0.1:1', name: 'widgets' } },
       path: '/chart',
     },
-    { reason: 'an address that is none', change: { chart: { repository: 'http://[' } }, path: '/chart' },
-    { reason: 'a registry that is none', change: { chart: { oci: 'oci://[' } }, path: '/chart' },
+    { reason: 'an invalid URL', change: { chart: { repository: 'http://[' } }, path: '/chart' },
+    { reason: 'an invalid registry', change: { chart: { oci: 'oci://[' } }, path: '/chart' },
     {
-      reason: 'a chart that its repository has not',
+      reason: 'a missing chart',
       change: { chart: { repository: 'REPOSITORY', name: 'gadgets' } },
       path: '/chart',
     },
     {
-      reason: 'a version that its chart has not',
+      reason: 'a missing chart version',
       change: { versions: [{ version: '1.0.0' }, { version: '9.9.9' }] },
       path: '/versions/1/version',
     },
-    { reason: 'a version that is none', change: { versions: [{ version: 'newest' }] }, path: '/versions/0/version' },
+    { reason: 'an invalid version', change: { versions: [{ version: 'newest' }] }, path: '/versions/0/version' },
     {
       reason: 'two sources',
       change: { chart: { repository: 'REPOSITORY', oci: 'oci://charts.example.com/widgets' } },
       path: '/chart',
     },
-    { reason: 'a field that there is none of', change: { colour: 'red' }, path: '/colour' },
+    { reason: 'an unknown field', change: { colour: 'red' }, path: '/colour' },
     {
-      reason: 'a duration that is negative',
+      reason: 'a negative duration',
       change: { health: { webhook: { maxLatency: '-PT1S' } } },
       path: '/health/webhook/maxLatency',
     },
@@ -132,7 +132,7 @@ describe('operators', () => {
     expect((await ask('vera', `/api/v1/operators/${name}`)).status).toBe(404);
   });
 
-  test('a name that is taken is a 409', async () => {
+  test('a name in use is a 409', async () => {
     const name = await newOperator();
     const again = await post('alice', '/api/v1/operators', {
       name,
@@ -143,7 +143,7 @@ describe('operators', () => {
 });
 
 describe('clusters', () => {
-  test('one is reached before it is registered; its kubeconfig is sealed, opens for it alone, and appears nowhere', async () => {
+  test('probes a cluster before registering it, and seals its kubeconfig for this cluster only', async () => {
     const name = uniqueName('cluster');
     const made = await post('alice', '/api/v1/clusters', {
       name,
@@ -177,17 +177,17 @@ describe('clusters', () => {
     },
     { reason: 'one that reads a file', change: { users: [{ name: 'user', user: { tokenFile: '/etc/passwd' } }] } },
     {
-      reason: 'one whose server is not there',
+      reason: 'one with an unreachable server',
       change: { clusters: [{ name: 'cluster', cluster: { server: 'https://127.0.0.1:1' } }] },
     },
     {
-      reason: 'one whose credentials are not taken',
+      reason: 'one with rejected credentials',
       change: { users: [{ name: 'user', user: { token: 'not-a-token' } }] },
     },
-  ])('a kubeconfig is refused: $reason', async ({ change }) => {
+  ])('rejects a kubeconfig: $reason', async ({ change }) => {
     const name = uniqueName('cluster');
     const kubeconfig = JSON.stringify({ ...JSON.parse(stage.kubeconfig), ...change });
-    // Of people of their own: five a minute is what one may send.
+    // Each row has its own user: the limit is five registrations per minute.
     const token = await stage.token(uniqueName('admin'), ['kidp:admin']);
     const { status, body, text } = await stage.ask('/api/v1/clusters', {
       method: 'POST',
@@ -202,7 +202,7 @@ describe('clusters', () => {
     expect((await ask('vera', `/api/v1/clusters/${name}`)).status).toBe(404);
   });
 
-  test('what is wrong beside the kubeconfig is said without asking the cluster', async () => {
+  test('reports other errors without connecting to the cluster', async () => {
     const unknown = await post('adam', '/api/v1/clusters', {
       name: 'c',
       environment: 'Test',
@@ -217,7 +217,7 @@ describe('clusters', () => {
     expect(reserved).toMatchObject({ status: 400, body: { errors: [{ path: '/name' }] } });
   });
 
-  test('the key that kubeconfigs are sealed to is public, and only that', async () => {
+  test('returns the public sealing key only', async () => {
     const { status, body } = await ask('vera', '/api/v1/clusters/sealing-key');
     expect(status).toBe(200);
     expect(body).toMatchObject({ kty: 'OKP', crv: 'X25519' });
@@ -225,7 +225,7 @@ describe('clusters', () => {
   });
 });
 
-/** Whatever a kubeconfig proves with. */
+/** Every kind of credential in a kubeconfig. */
 function secretsIn(kubeconfig: string): string[] {
   const { user } = JSON.parse(kubeconfig).users[0] as { user: Record<string, unknown> };
   return Object.values(user).filter((value): value is string => typeof value === 'string' && value.length > 8);
@@ -243,7 +243,7 @@ describe('deployments', () => {
     return stage.ask('/api/v1/deployments', { method: 'POST', token, body });
   };
 
-  test('one is begun, found by id and by name, told what to do, and taken back by an admin', async () => {
+  test('starts, reads by id and name, controls and rolls back a deployment', async () => {
     const made = await begin();
     expect(made.status).toBe(202);
     const { id, name } = made.body;
@@ -307,7 +307,7 @@ describe('deployments', () => {
     );
   };
 
-  test('an abort is told once, and stays', async () => {
+  test('an abort is final', async () => {
     const { body } = await begin({ name: uniqueName('abort') });
     expect((await post('oscar', `/api/v1/deployments/${body.id}/abort`)).status).toBe(202);
     expect((await ask('vera', `/api/v1/deployments/${body.name}`)).body.abort).toBe(true);
@@ -327,17 +327,17 @@ describe('deployments', () => {
       path: '/canaryConfig/evaluationPeriod',
     },
     { reason: 'a cluster twice', more: { clusters: ['dev-1', 'dev-1'] }, path: '/clusters' },
-    { reason: 'a version that is none', more: { version: 'latest' }, path: '/version' },
+    { reason: 'an invalid version', more: { version: 'latest' }, path: '/version' },
     { reason: 'the configuration of another strategy', more: { directConfig: {} }, path: '/directConfig' },
     { reason: 'no clusters', more: { clusters: undefined }, path: '/clusters' },
-    { reason: 'a rollback that is asked for at once', more: { rollback: true }, path: '/rollback' },
+    { reason: 'a rollback on creation', more: { rollback: true }, path: '/rollback' },
   ])('$reason is a 400 that names the field', async ({ more, path }) => {
     const { status, body } = await begin(more);
     expect(body.errors?.map((each: { path: string }) => each.path) ?? body).toContain(path);
     expect(status).toBe(400);
   });
 
-  test('an id that nobody has is a 404', async () => {
+  test('an unknown id is a 404', async () => {
     expect((await ask('vera', '/api/v1/deployments/3f0c9c0e-6b1f-4a53-9d0e-2f6f0b8f6d11')).status).toBe(404);
     expect((await ask('vera', '/api/v1/deployments/no-such-name')).status).toBe(404);
     expect((await post('alice', '/api/v1/deployments/no-such-name/rollback')).status).toBe(404);
@@ -345,7 +345,7 @@ describe('deployments', () => {
 });
 
 describe('health', () => {
-  test('is answered in the shape of the requirement, for an operator, a cluster, and both', async () => {
+  test('has the shape of the requirement for an operator, a cluster, and both', async () => {
     const [name, on] = [await newOperator(), uniqueName('prod')];
     await stage.admin.create<Cluster>(cluster.resource, {
       apiVersion: API_VERSION,
@@ -400,7 +400,7 @@ describe('health', () => {
       );
     const well = { state: 'Healthy' };
     await healthIs({ health: 'Healthy', controllerPods: 3, pods: well, webhook: well, reconciliation: well });
-    const fares = {
+    const healthy = {
       health: 'Healthy',
       version: '1.0.0',
       controllerPods: 3,
@@ -411,10 +411,10 @@ describe('health', () => {
     expect((await ask('vera', `/api/v1/operators/${name}/health`)).body).toEqual({
       operatorName: name,
       overallHealth: 'Healthy',
-      clusters: [{ clusterName: on, ...fares }],
+      clusters: [{ clusterName: on, ...healthy }],
     });
     await healthIs({ health: 'Unhealthy', webhook: { state: 'Unhealthy', message: 'it took 3 s' } });
-    const ill = { ...fares, health: 'Unhealthy', webhookStatus: 'Unavailable', message: 'it took 3 s' };
+    const ill = { ...healthy, health: 'Unhealthy', webhookStatus: 'Unavailable', message: 'it took 3 s' };
     expect((await ask('vera', `/api/v1/clusters/${on}/operators/${name}/health`)).body).toEqual({
       operatorName: name,
       clusterName: on,
@@ -431,7 +431,7 @@ describe('health', () => {
     });
   });
 
-  test('of a stranger is a 404', async () => {
+  test('of an unknown object is a 404', async () => {
     expect((await ask('vera', '/api/v1/operators/no-such/health')).status).toBe(404);
     expect((await ask('vera', '/api/v1/clusters/no-such/health')).status).toBe(404);
   });
@@ -458,7 +458,7 @@ describe('approvals', () => {
     });
   };
 
-  test('what waits is listed, and the owner of the environment decides, and nobody else', async () => {
+  test('lists pending approvals, and only the owner of the environment decides', async () => {
     const { metadata } = await waiting({});
     const pending = async () => {
       const names: string[] = [];
@@ -483,14 +483,14 @@ describe('approvals', () => {
     expect((await ask('vera', path)).body.decisions).toHaveLength(1);
   });
 
-  test('an admin may refuse in place of an owner, and one refusal is final', async () => {
+  test('an admin can reject in place of an owner, and one rejection is final', async () => {
     const { metadata } = await waiting({});
     const path = `/api/v1/approvals/${metadata.name}`;
     expect((await post('alice', `${path}/reject`, { reason: 'Not on a Friday.' })).status).toBe(200);
     expect(await post('paula', `${path}/approve`)).toMatchObject({ status: 409, body: { code: 'decided' } });
   });
 
-  test('who asked does not decide, and what is for admins is not for owners', async () => {
+  test('the requester cannot decide, and an owner cannot decide for admins', async () => {
     const own = await waiting({ requester: 'alice' });
     expect(await post('alice', `/api/v1/approvals/${own.metadata.uid}/approve`)).toMatchObject({
       status: 403,
@@ -501,7 +501,7 @@ describe('approvals', () => {
     expect((await post('adam', `/api/v1/approvals/${metadata.uid}/approve`)).status).toBe(200);
   });
 
-  test('a breaking change of a definition is approved by the name of the definition, by an admin', async () => {
+  test('an admin approves a breaking change by the name of the CRD', async () => {
     const plural = uniqueName('gadgets');
     const definition = `${plural}.example.com`;
     expect(await post('alice', `/api/v1/crds/${definition}/approve`)).toMatchObject({
@@ -554,7 +554,7 @@ describe('definitions', () => {
     },
   });
 
-  test('those of a chart are listed with their versions and clusters, and a change is held against them', async () => {
+  test('lists the CRDs of charts with versions and clusters, and validates changes against them', async () => {
     const [name, plural, on] = [await newOperator(), uniqueName('gadgets'), uniqueName('dev')];
     const definition = `${plural}.example.com`;
     const stored = crd(plural, { colour: { type: 'string' }, size: { type: 'integer' } });
@@ -633,7 +633,7 @@ describe('definitions', () => {
     expect(await post('vera', path, { definition: {} })).toMatchObject({ status: 400, body: { code: 'invalid' } });
   });
 
-  test('one that comes from elsewhere is registered, and later ones are held against it', async () => {
+  test('registers a CRD that is not in a chart, and validates later ones against it', async () => {
     const [name, plural] = [await newOperator(), uniqueName('gizmos')];
     const definition = `${plural}.example.com`;
     const first = await post('oscar', '/api/v1/crds', {
@@ -666,7 +666,7 @@ describe('definitions', () => {
     expect(nobodys).toMatchObject({ status: 400, body: { errors: [{ path: '/operator' }] } });
   });
 
-  test('what is newest is told by the version, whether it is of a chart or was registered', async () => {
+  test('the newest CRD is chosen by version, from a chart or registered', async () => {
     const [name, plural] = [await newOperator(), uniqueName('gears')];
     const definition = `${plural}.example.com`;
     const store = openDefinitionStore({ client: stage.admin, namespace: stage.namespace });
@@ -688,7 +688,7 @@ describe('definitions', () => {
     const register = async (version: string, after: UnknownObject) =>
       (await post('oscar', '/api/v1/crds', { operator: name, version, definition: after })).body;
     const round = crd(plural, { teeth: { type: 'integer' }, round: { type: 'boolean' } });
-    // Sent after the chart has brought a newer one.
+    // Registered after the chart has a newer version.
     expect((await register('1.9.1', round)).comparedWith).toEqual({ operator: name, version: '1.10.0' });
     const path = `/api/v1/crds/${definition}/validate`;
     const validate = async (more: object = {}) => (await post('vera', path, { definition: round, ...more })).body;
@@ -718,7 +718,7 @@ describe('definitions', () => {
     );
   });
 
-  test('the migration guide that is shown is that of the version one comes to', async () => {
+  test('returns the migration guide of the target version', async () => {
     const [name, plural] = [uniqueName('op'), uniqueName('cogs')];
     const chart = { repository: stage.repository, name: 'widgets' };
     const versions = [
@@ -748,16 +748,16 @@ describe('definitions', () => {
     });
   });
 
-  test('one that nobody knows is a 404', async () => {
+  test('an unknown CRD is a 404', async () => {
     expect((await ask('vera', '/api/v1/crds/nothing.example.com')).status).toBe(404);
   });
 });
 
-test('every change is in the audit, by whom and with what it came to', async () => {
+test('audits every change with user and result', async () => {
   const name = await newOperator();
   await post('vera', '/api/v1/operators', { name: 'x' });
   const audit = () => stage.log.lines.map((line) => JSON.parse(line)).filter((line) => line.audit === true);
-  // It is written once the answer is on its way.
+  // The audit entry is written after the response has started.
   const entries = await eventually(() => {
     const written = audit();
     expect(written).toContainEqual(

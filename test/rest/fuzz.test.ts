@@ -1,6 +1,6 @@
 /**
- * Whatever is sent, right or wrong: no fault of the server, and an answer that is in the OpenAPI document. What is sent is made from that
- * document, and then damaged.
+ * Fuzz test: whatever is sent, the server has no internal error and its response is in the OpenAPI document. Requests
+ * are generated from the document and then damaged.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ interface Operation {
   readonly requestBody?: { content: { 'application/json': { schema: Schema } } };
 }
 
-/** Texts that mean something somewhere. */
+/** Strings with a special meaning somewhere. */
 const words = fc.constantFrom(
   'a',
   'dev-1',
@@ -89,7 +89,7 @@ function sentAs(schema: Schema, schemas: Readonly<Record<string, Schema>>, depth
   }
 }
 
-test('no answer is a fault, and every answer is in the document', async () => {
+test('no response is an internal error, and every response is in the document', async () => {
   const reader = await stage.token('reader', []);
   const document = (await stage.ask('/openapi.json', { token: reader })).body as {
     paths: Record<string, Record<string, Operation>>;
@@ -141,24 +141,24 @@ test('no answer is a fault, and every answer is in the document', async () => {
       { numRuns: 12 },
     );
   }
-  // It is of no use if nothing gets through, or everything.
+  // The test is useless if every request is rejected or every one succeeds.
   expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 404]));
 });
 
 test.each([
-  { reason: 'no JSON', body: '{', status: 400, code: 'malformed' },
-  { reason: 'a field that is there twice', body: '{"name":"a","name":"b"}', status: 400, code: 'malformed' },
-  { reason: 'a prototype', body: '{"__proto__":{"admin":true}}', status: 400, code: 'malformed' },
-  { reason: 'no object', body: '[]', status: 400, code: 'invalid' },
-  { reason: 'nothing', body: '', status: 400, code: 'invalid' },
-  { reason: 'too much', body: JSON.stringify({ name: 'x'.repeat(3 * 1024 * 1024) }), status: 413, code: 'oversized' },
-])('a body that is $reason is answered with $status', async ({ body, status, code }) => {
+  { reason: 'invalid JSON', body: '{', status: 400, code: 'malformed' },
+  { reason: 'an object with a duplicate key', body: '{"name":"a","name":"b"}', status: 400, code: 'malformed' },
+  { reason: 'an object with __proto__', body: '{"__proto__":{"admin":true}}', status: 400, code: 'malformed' },
+  { reason: 'not an object', body: '[]', status: 400, code: 'invalid' },
+  { reason: 'empty', body: '', status: 400, code: 'invalid' },
+  { reason: 'too large', body: JSON.stringify({ name: 'x'.repeat(3 * 1024 * 1024) }), status: 413, code: 'oversized' },
+])('a body that is $reason returns $status', async ({ body, status, code }) => {
   const token = await stage.token('someone', ['kidp:admin']);
   const answer = await stage.ask('/api/v1/operators', { method: 'POST', token, body });
   expect([answer.status, answer.body.code]).toEqual([status, code]);
 });
 
-test('another content type, a packed body, another method and another address are told apart', async () => {
+test('distinguishes unsupported content types, compression, methods and paths', async () => {
   const token = await stage.token('someone', ['kidp:admin']);
   const post = (headers: Record<string, string>) =>
     stage.ask('/api/v1/operators', { method: 'POST', token, body: 'x', headers });

@@ -1,4 +1,6 @@
-/** What is told of requests that do something: by the names of docs/requirements.md, 002, in the trace of the caller. */
+/**
+ * Spans of requests that change something: their names in docs/requirements.md, 002, within the trace of the caller.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, TRACEPARENT_ANNOTATION } from '../../src/api/index.ts';
 import type { Tracer } from '../../src/runtime/index.ts';
@@ -7,7 +9,7 @@ import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { openStage, type Stage } from './support/testbed.ts';
 
-interface Told {
+interface RecordedSpan {
   readonly name: string;
   readonly traceparent: string;
   readonly parent: string | undefined;
@@ -15,10 +17,10 @@ interface Told {
   failed?: true;
 }
 
-const told: Told[] = [];
+const spans: RecordedSpan[] = [];
 const tracer: Tracer = {
   async span(name, { parent, attributes }, run) {
-    const span: Told = { name, parent, traceparent: childTraceparent(parent), attributes: { ...attributes } };
+    const span: RecordedSpan = { name, parent, traceparent: childTraceparent(parent), attributes: { ...attributes } };
     try {
       return await run({
         traceparent: span.traceparent,
@@ -29,7 +31,7 @@ const tracer: Tracer = {
       span.failed = true;
       throw error;
     } finally {
-      told.push(span);
+      spans.push(span);
     }
   },
 };
@@ -40,33 +42,33 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.stop());
 
-/** As somebody with every right, in a trace of their own; with the span of the request and those below it. */
+/** Sends a request with every right in a new trace. Returns the span of the request and its children. */
 async function posting(path: string, body: object) {
   const traceparent = childTraceparent();
   const token = await stage.token(uniqueName('admin'), ['kidp:admin']);
   const asked = await stage.ask(path, { method: 'POST', token, body, headers: { traceparent } });
   const { traceId } = parseTraceparent(traceparent) ?? {};
-  // It is told when the connection has taken the answer.
+  // The span ends when the response is sent.
   const request = await eventually(
     () => {
-      const found = told.find(({ parent }) => parent === traceparent);
-      if (found === undefined) throw new Error('the request was not told of');
+      const found = spans.find(({ parent }) => parent === traceparent);
+      if (found === undefined) throw new Error('no span was recorded for the request');
       return found;
     },
     { within: 60_000, every: 10 },
   );
-  return { asked, traceId, request, under: told.filter(({ parent }) => parent === request.traceparent) };
+  return { asked, traceId, request, under: spans.filter(({ parent }) => parent === request.traceparent) };
 }
 
 test.each([
-  { reason: 'a cluster that answers', change: {}, status: 201, failed: false },
+  { reason: 'a reachable cluster', change: {}, status: 201, failed: false },
   {
-    reason: 'one that does not',
+    reason: 'an unreachable cluster',
     change: { clusters: [{ name: 'cluster', cluster: { server: 'https://127.0.0.1:1' } }] },
     status: 400,
     failed: true,
   },
-])('a cluster is reached in a span of the request: $reason', async ({ change, status, failed }) => {
+])('connects to a cluster in a child span: $reason', async ({ change, status, failed }) => {
   const name = uniqueName('cluster');
   const kubeconfig = JSON.stringify({ ...JSON.parse(stage.kubeconfig), ...change });
   const { asked, under } = await posting('/api/v1/clusters', { name, environment: 'Dev', kubeconfig });
@@ -75,7 +77,7 @@ test.each([
   expect(under[0]?.failed === true).toBe(failed);
 });
 
-test('a definition is compared in one, with what it came to', async () => {
+test('validates a CRD in a child span with the verdict', async () => {
   const plural = uniqueName('gadgets');
   const name = `${plural}.example.com`;
   const definition = {
@@ -95,7 +97,7 @@ test('a definition is compared in one, with what it came to', async () => {
   ]);
 });
 
-test('a deployment carries on the trace in which it was asked for', async () => {
+test('a deployment continues the trace of its request', async () => {
   const { asked, traceId, request } = await posting('/api/v1/deployments', {
     operator: uniqueName('widgets'),
     version: '1.0.0',

@@ -1,4 +1,7 @@
-/** Whole rollouts, with nothing played but the nodes: all on one stage, since each cluster of it costs more than most tests. */
+/**
+ * End-to-end rollouts in which only the nodes are simulated. All suites share one testbed, because each cluster is
+ * expensive to start.
+ */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openShow, type Show } from './support/suite-context.ts';
 import { approvalTests } from './support/suites/approvals.ts';
@@ -14,7 +17,7 @@ import { reachTests } from './support/suites/unreachable.ts';
 
 let opened: Show | undefined;
 const show = (): Show => {
-  if (opened === undefined) throw new Error('it is not open');
+  if (opened === undefined) throw new Error('the suite context is not open');
   return opened;
 };
 beforeAll(async () => {
@@ -24,7 +27,7 @@ afterAll(async () => {
   await opened?.stop();
 });
 
-// Each is of an operator of its own, and mostly waits.
+// Each suite has its own operator, and mostly waits.
 describe.concurrent('rollouts', () => {
   strategyTests(show);
   blueGreenTests(show);
@@ -34,7 +37,7 @@ describe.concurrent('rollouts', () => {
   killedTests(show);
 });
 
-describe('what was told of them', () => {
+describe('observability', () => {
   traceTests(show);
   logTests(show);
   metricTests(show);

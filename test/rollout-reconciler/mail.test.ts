@@ -1,4 +1,4 @@
-/** E-mail about Approvals: a real API server, a real mail server, and what becomes of it when that one is away. */
+/** E-mail about Approvals with a real API server and a real mail server, also while the mail server is unavailable. */
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Approval, approval } from '../../src/api/index.ts';
@@ -98,8 +98,8 @@ const idsOf = (messages: readonly Received[]) =>
   messages.map(({ text }) => /^Message-ID: (.*)$/im.exec(text)?.[1]?.trim());
 const stored = ({ metadata }: Approval) => client.get<Approval>(approval.resource, { name: metadata.name });
 
-describe('an Approval that waits', () => {
-  test('is told to those who decide, each level once, and no more when it is decided', async () => {
+describe('a pending Approval', () => {
+  test('notifies the approvers of each level once, and nobody after the decision', async () => {
     const asked = await ask(['owners@company.com', 'more@company.com']);
     await eventually(async () => (await stored(asked)).status?.notifiedLevel === 1, patient);
     expect(about(asked)).toMatchObject([{ user: 'kidp', to: ['owners@company.com', 'more@company.com'] }]);
@@ -115,13 +115,13 @@ describe('an Approval that waits', () => {
       { name: asked.metadata.name },
       { type: 'merge', body: { spec: { decisions: [decided, last] } } },
     );
-    // Another one that comes after it is told: so is everything before it that would be.
+    // A later Approval is notified, so every earlier message would have been sent too.
     const after = await ask(['owners@company.com']);
     await eventually(async () => (await stored(after)).status?.notifiedLevel === 1, patient);
     expect(about(asked)).toHaveLength(2);
   });
 
-  test('is told again under the same id while the mail server does not take it', async () => {
+  test('is sent again with the same Message-ID while the mail server rejects it', async () => {
     const asked = await ask([busy.for]);
     await eventually(async () => (await stored(asked)).status?.notifiedAt !== undefined, patient);
     const ids = idsOf(about(asked));
@@ -129,7 +129,7 @@ describe('an Approval that waits', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('is told once to those who can be told, and who cannot is an Event', async () => {
+  test('is sent once to accepted recipients, and rejected ones are an Event', async () => {
     const asked = await ask(['gone@company.com', 'owners@company.com']);
     await eventually(async () => (await stored(asked)).status?.notifiedLevel === 1, patient);
     expect(about(asked)).toMatchObject([{ to: ['owners@company.com'] }]);
@@ -140,7 +140,7 @@ describe('an Approval that waits', () => {
     ]);
   });
 
-  test('is told to nobody where nobody is named', async () => {
+  test('is sent to nobody without recipients', async () => {
     const asked = await ask([]);
     const after = await ask(['owners@company.com']);
     await eventually(async () => (await stored(after)).status?.notifiedLevel === 1, patient);
@@ -148,8 +148,8 @@ describe('an Approval that waits', () => {
   });
 });
 
-test('no message goes unencrypted to another machine', async () => {
-  // Not an address of this machine as far as anybody can tell from it, and still the same server.
+test('sends no message unencrypted to another machine', async () => {
+  // The address does not look like the loopback address, but reaches the same server.
   const mailer = mailerOf({ smtp: { host: '0.0.0.0', port }, from: 'Kidp <kidp@company.com>' });
   expect(mailer.domain).toBe('company.com');
   await expect(mailer.send({ id: '<plain@x>', to: ['a@b.c'], subject: 's', text: 't' })).rejects.toThrow(

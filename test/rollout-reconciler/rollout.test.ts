@@ -1,4 +1,7 @@
-/** Each strategy, to its end and back, on a real API server: what is written, in which order, and what is left when the manager goes. */
+/**
+ * Each strategy, completed and rolled back, on a real API server: the writes, their order, and the state after the
+ * manager ends.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OperatorDeployment, ROLLOUT_FINALIZER } from '../../src/api/index.ts';
 import { leases } from '../../src/runtime/internal.ts';
@@ -28,7 +31,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** An operator of its own for each test, on the three clusters, with the first version installed there. */
+/** A separate operator for each test on the three clusters, with the first version installed. */
 async function installed(name: string, spec: object = {}): Promise<void> {
   await objects.operator(name, versions, { releaseName: name, ...spec });
   await objects.rollout(`${name}-1`, { operator: name, clusters: three });
@@ -45,7 +48,7 @@ const quickCanary = {
 };
 
 describe('canary', () => {
-  test('goes from Dev to Production, watches each stage, and says what is where', async () => {
+  test('rolls out from Dev to Production, validates each stage and records the installations', async () => {
     await objects.operator('canary', versions, { releaseName: 'canary' });
     await objects.rollout('canary-1', {
       operator: 'canary',
@@ -78,7 +81,7 @@ describe('canary', () => {
     expect(new Set(below)).toEqual(new Set(['operator.validate', 'cluster.connect']));
   });
 
-  test('that is not well on its second stage is taken back on both, and the third is never touched', async () => {
+  test('rolls back both stages if the second is unhealthy, and never changes the third', async () => {
     await installed('second');
     played.cluster('staging-1').ill.add('v2.0.0');
     await objects.rollout('second-2', { operator: 'second', version: 'v2.0.0', clusters: three, ...quickCanary });
@@ -106,7 +109,7 @@ describe('blue-green', () => {
     },
   };
 
-  test('waits for who is to switch, switches all, keeps the old side, and removes it when its time is over', async () => {
+  test('waits for a promotion, switches all, keeps the old side and removes it after its period', async () => {
     await installed('sides', { coexist: true });
     await objects.rollout('sides-2', { operator: 'sides', ...blueGreen });
     await objects.reason('sides-2', 'AwaitingPromotion');
@@ -129,7 +132,7 @@ describe('blue-green', () => {
     await eventually(() => everywhere('sides').every((version) => version === undefined), patient);
   });
 
-  test('that is rolled back after the switch goes back to the other side, which was never installed again', async () => {
+  test('switches back to the kept side without installing it again', async () => {
     await installed('instant');
     const config = { ...blueGreen.blueGreenConfig, autoSwitch: true, retentionPeriod: 'PT24H' };
     await objects.rollout('instant-2', { operator: 'instant', ...blueGreen, blueGreenConfig: config });
@@ -156,7 +159,7 @@ describe('the old side of a blue-green deployment', () => {
     await objects.ends(`${name}-2`, 'Completed');
   };
 
-  test('is removed in its time, whatever was rolled out since', async () => {
+  test('is removed after its period, whatever was rolled out since', async () => {
     await switched('outlived');
     await objects.rollout('outlived-3', { operator: 'outlived', ...direct });
     await objects.ends('outlived-3', 'Completed');
@@ -169,7 +172,7 @@ describe('the old side of a blue-green deployment', () => {
     expect(versionOn('dev-1', 'outlived', 'operators-green')).toBe('v3.0.0');
   });
 
-  test('is still known when what was rolled out since is taken back', async () => {
+  test('stays recorded after the rollback of a later rollout', async () => {
     await switched('returned');
     played.cluster('dev-1').ill.add('v3.0.0');
     await objects.rollout('returned-3', { operator: 'returned', ...direct });
@@ -194,7 +197,7 @@ describe('rolling', () => {
     rollingConfig: { clusterOrder: ['staging-1'], validationPeriod: 'PT0.2S', pauseBetweenClusters: 'PT0.2S' },
   };
 
-  test('takes one after the other as it is told, and does not wait for one that is away', async () => {
+  test('follows clusterOrder and does not wait for an unavailable cluster', async () => {
     await installed('rolling');
     const clusters = ['away-1', 'staging-1', 'prod-1'];
     await objects.rollout('rolling-2', { operator: 'rolling', ...rolling, clusters });
@@ -204,7 +207,7 @@ describe('rolling', () => {
     expect(versionOn('away-1', 'rolling')).toBeUndefined();
   });
 
-  test('is paused and goes on, is aborted and leaves everything as it is', async () => {
+  test('pauses, resumes, and leaves everything unchanged after an abort', async () => {
     await installed('paused');
     const held = new Set(['staging-1', 'prod-1']);
     played.after = async (cluster, version) => {
@@ -230,7 +233,7 @@ describe('rolling', () => {
 });
 
 describe('direct', () => {
-  test('a cluster that Helm refuses is taken back alone where that many may fail, and all are where it may not', async () => {
+  test('rolls back only the failed cluster within maxFailures, and all clusters beyond it', async () => {
     await installed('direct');
     played.cluster('prod-1').refused.add('v2.0.0');
     const direct = { operator: 'direct', version: 'v2.0.0', clusters: three };
@@ -245,7 +248,7 @@ describe('direct', () => {
     expect(everywhere('direct')).toEqual(['v2.0.0', 'v2.0.0', 'v1.0.0']);
   });
 
-  test('what its Operator says under way changes nothing: neither that nobody looks any more, nor that it is gone', async () => {
+  test('ignores changes and the deletion of the Operator during a rollout', async () => {
     await installed('profile');
     played.cluster('staging-1').ill.add('v2.0.0');
     let isHeld = true;
@@ -268,7 +271,7 @@ describe('direct', () => {
     expect(everywhere('profile')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });
 
-  test('what turns out not to be well after its end is taken back', async () => {
+  test('rolls back a completed rollout that becomes unhealthy', async () => {
     await installed('later');
     await objects.rollout('later-2', { operator: 'later', version: 'v2.0.0', clusters: three });
     await objects.ends('later-2', 'Completed');
@@ -278,7 +281,7 @@ describe('direct', () => {
     expect(everywhere('later')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });
 
-  test('deleting one that is under way takes it back first', async () => {
+  test('rolls back a rollout in progress before its deletion', async () => {
     await installed('deleted');
     let isHeld = true;
     played.after = async (cluster, version) => {
@@ -293,7 +296,7 @@ describe('direct', () => {
     expect(everywhere('deleted')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });
 
-  test('a Cluster that is paused after it was deployed is not waited for, and is taken back with the others', async () => {
+  test('does not wait for a deployed, paused Cluster, and rolls it back with the others', async () => {
     await installed('maintained');
     played.cluster('staging-1').ill.add('v2.0.0');
     const health = { interval: 'PT0.2S', failureThreshold: 100, minimumSoak: 'PT0S' };
@@ -312,7 +315,7 @@ describe('direct', () => {
     expect(everywhere('maintained')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });
 
-  test('a Cluster that is removed under way is left alone, and the others go on', async () => {
+  test('skips a Cluster that is removed during the rollout', async () => {
     await objects.cluster('short-lived');
     await objects.operator('removal', versions, { releaseName: 'removal' });
     let isHeld = true;
@@ -329,11 +332,11 @@ describe('direct', () => {
   });
 });
 
-describe('a manager that ends', () => {
+describe('a restarted manager', () => {
   test.each([
     { reason: 'before Helm has changed anything', when: 'before' },
-    { reason: 'after Helm has changed everything, and before anybody wrote that down', when: 'after' },
-  ] as const)('$reason: the next one goes on, and nothing is installed twice', async ({ when }) => {
+    { reason: 'after Helm has finished, before the status is written', when: 'after' },
+  ] as const)('$reason: the next one continues, and nothing is installed twice', async ({ when }) => {
     const name = `restart-${when}`;
     await installed(name);
     let isHeld = true;
@@ -347,7 +350,7 @@ describe('a manager that ends', () => {
     await objects.rollout(`${name}-2`, { operator: name, version: 'v2.0.0', clusters: three });
     await eventually(() => reached, patient);
     const stopped = running.stop();
-    // What it was waiting for never comes to it: it was cut off.
+    // The aborted step never completes.
     isHeld = false;
     await stopped;
     played[when] = async () => {};

@@ -1,4 +1,4 @@
-/** What a rollout waits for before it begins: a plan, those who have to agree, its turn; and what is left of those that have ended. */
+/** What a rollout waits for before it starts (a plan, Approvals, a slot), and the retention of finished rollouts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/fleet/index.ts';
 import { defaultRolloutSettings } from '../../src/reconcile/index.ts';
@@ -42,7 +42,7 @@ describe('planning', () => {
     },
     { reason: 'ChartRenderFailed', spec: { version: 'v3.0.0' }, says: 'chart/does-not-render' },
     { reason: 'ValuesInvalid', spec: { valuesSecret: 'none' }, says: 'Secret none with values' },
-  ])('says what is wrong and changes nothing: $reason', async ({ reason, spec, says }) => {
+  ])('reports the problem and changes nothing: $reason', async ({ reason, spec, says }) => {
     const name = `plan-${reason.toLowerCase()}`;
     await own(name);
     played.unrendered.add('v3.0.0');
@@ -57,7 +57,7 @@ describe('planning', () => {
     await objects.gone(name);
   });
 
-  test('goes on as soon as what was missing is there', async () => {
+  test('continues as soon as the problem is fixed', async () => {
     await objects.rollout('late-1', { operator: 'late', clusters: ['dev-1'] });
     await objects.reason('late-1', 'OperatorNotFound');
     await own('late');
@@ -65,7 +65,7 @@ describe('planning', () => {
     expect(versionOn('dev-1', 'late')).toBe('v1.0.0');
   });
 
-  test('values of a Secret go over all others, and are nowhere in the status', async () => {
+  test('values of a Secret take precedence and are not in the status', async () => {
     await own('valued');
     const encoded = (text: string) => Buffer.from(text).toString('base64');
     await platform.client.create({ group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }, {
@@ -92,10 +92,10 @@ describe('planning', () => {
   });
 });
 
-describe('those who have to agree', () => {
+describe('Approvals', () => {
   const named = (uid: string | undefined, what: string) => `rollout-${uid}-${what}-production`;
 
-  test('nothing is begun in Production before they have, and then all is', async () => {
+  test('starts in Production only after the approval', async () => {
     await own('agreed');
     const { metadata } = await objects.rollout('agreed-1', { operator: 'agreed', clusters: ['dev-1', 'prod-1'] });
     const name = named(metadata.uid, 'deployment');
@@ -121,7 +121,7 @@ describe('those who have to agree', () => {
     expect(versionOn('prod-1', 'agreed')).toBe('v1.0.0');
   });
 
-  test('definitions that break somebody in Production need an Admin; elsewhere, who starts the rollout has to mean it', async () => {
+  test('breaking CRD changes need an Admin in Production, and allowBreaking elsewhere', async () => {
     await own('breaking');
     played.definitions = (version) => [definition(version === 'v1.0.0' ? 'string' : 'integer')];
     await objects.rollout('breaking-1', { operator: 'breaking', clusters: ['dev-1', 'dev-2'] });
@@ -149,8 +149,8 @@ describe('those who have to agree', () => {
   });
 });
 
-describe('its turn', () => {
-  test('of one operator on one cluster there is one rollout at a time', async () => {
+describe('slots and Leases', () => {
+  test('allows one rollout per operator and cluster', async () => {
     await own('turns');
     let isHeld = true;
     played.after = async (_, version) => {
@@ -170,7 +170,7 @@ describe('its turn', () => {
     expect(second?.fromVersion).toBe('v1.0.0');
   });
 
-  test('no more are under way than may be', async () => {
+  test('limits the number of concurrent rollouts', async () => {
     let isHeld = true;
     played.after = async () => void (await eventually(() => !isHeld, patient));
     for (const name of ['crowd-1', 'crowd-2', 'crowd-3']) {
@@ -190,7 +190,7 @@ describe('its turn', () => {
     played.after = async () => {};
   });
 
-  test('a rollback holds what else the operator has under way until it is done', async () => {
+  test('a rollback holds other rollouts of the operator', async () => {
     await own('held');
     await objects.rollout('held-1', { operator: 'held', clusters: ['dev-1', 'dev-2', 'dev-3'] });
     await objects.ends('held-1', 'Completed');
@@ -212,7 +212,7 @@ describe('its turn', () => {
     expect(['dev-1', 'dev-2'].map((name) => versionOn(name, 'held'))).toEqual(['v1.0.0', 'v2.0.0']);
   });
 
-  test('a rollout to a cluster that does not answer ends when nothing went forward for too long', async () => {
+  test('a rollout to an unresponsive cluster ends at the progress deadline', async () => {
     await own('stuck');
     await objects.rollout('stuck-1', { operator: 'stuck', clusters: ['dev-1', 'dev-2'] });
     await objects.ends('stuck-1', 'Completed');
@@ -230,7 +230,7 @@ describe('its turn', () => {
   });
 });
 
-test('of what has ended as much is kept as the operator says, never what is on a cluster, and its snapshots', async () => {
+test('keeps finished rollouts up to the history limit, and those whose version is installed', async () => {
   await own('kept', { historyLimit: 1 });
   for (const [name, version] of [
     ['kept-1', 'v1.0.0'],

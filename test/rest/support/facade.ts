@@ -1,6 +1,6 @@
 /**
- * The REST API as it is deployed, before any API server: with the rights of manifests/rbac and no others, tokens of an issuer of the test's
- * own, and a chart repository on this machine.
+ * The REST API as deployed, in front of any API server: with exactly the rights of manifests/rbac, tokens of a test
+ * issuer, and a local chart repository.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -37,7 +37,7 @@ export interface Facade {
   stop(): Promise<void>;
 }
 
-/** `kubeconfig` and `admin` are of an administrator; the kinds and the namespace are there. */
+/** `kubeconfig` and `admin` belong to an administrator; the CRDs and the namespace must exist. */
 export async function openFacade(
   { kubeconfig, admin, namespace }: { readonly kubeconfig: string; readonly admin: Client; readonly namespace: string },
   more: Partial<RestOptions> = {},
@@ -75,11 +75,11 @@ export async function openFacade(
   };
 }
 
-/** The rights of manifests/rbac, in a namespace of the test's own. */
+/** The rights of manifests/rbac, in a namespace of the test. */
 async function facadeConfig(kubeconfig: string, admin: Client, namespace: string): Promise<ClusterConfig> {
   const apply = (object: RbacObject) =>
     admin.apply(rbacResource(object), object, { fieldManager: 'kidp-test', force: true });
-  // The same from every test: whoever comes second changes nothing.
+  // Identical in every test, so that a concurrent write changes nothing.
   await Promise.all((await objectsIn('roles.yaml', 'bindings.yaml')).map(apply));
   const name = uniqueName('rest');
   for (const object of await objectsIn('rest.yaml')) {
@@ -104,7 +104,7 @@ async function facadeConfig(kubeconfig: string, admin: Client, namespace: string
   };
 }
 
-/** An API server knows of roles and bindings a moment after they were written. */
+/** The API server needs a moment to observe new roles and bindings. */
 async function rightsAreKnown(admin: Client, namespace: string): Promise<void> {
   const account = { user: `system:serviceaccount:${namespace}:kidp` };
   const platform = { group: 'platform.company.com', verb: 'list', resource: 'operators' };

@@ -1,4 +1,4 @@
-/** The REST API over the shared API server. Every answer is held against the OpenAPI document. */
+/** The REST API over the shared API server. Every response is validated against the OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { request } from 'undici';
 import { expect } from 'vitest';
@@ -22,15 +22,15 @@ export interface AskOptions {
   readonly body?: unknown;
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Another replica. */
+  /** Starts another replica. */
   readonly url?: string;
 }
 
 export interface Stage extends Facade {
-  /** As an administrator of Kubernetes. */
+  /** Client of a Kubernetes administrator. */
   readonly admin: Client;
   readonly namespace: string;
-  /** Of the shared API server, whole. */
+  /** The whole kubeconfig of the shared API server. */
   readonly kubeconfig: string;
   ask(path: string, options?: AskOptions): Promise<Asked>;
 }
@@ -57,7 +57,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { content?: Record<string, { schema: object }> }>>;
 }
 
-/** Asks, and fails where the answer is not one that the document has for this operation. */
+/** Sends a request, and fails if the document does not contain the response of this operation. */
 async function asking(url: string, reader: string): Promise<Stage['ask']> {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const document = JSON.parse(await textOf(`${url}/openapi.json`, reader)) as {

@@ -1,4 +1,4 @@
-/** Whether a Cluster can be worked on, as its status says it. */
+/** Reports whether a Cluster is ready, from its status. */
 import { type Cluster, cluster } from '../../../src/api/index.ts';
 import { type Client, type Condition, getCondition } from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';

@@ -1,4 +1,4 @@
-/** What somebody reads over HTTPS or HTTP who is let in. */
+/** An authorized GET over HTTPS or HTTP. */
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
 

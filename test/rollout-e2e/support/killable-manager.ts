@@ -1,4 +1,7 @@
-/** `KillableManager` runs the platform as a process that is ended with `kill -9` at every visible moment of a rollout, and started again. */
+/**
+ * `KillableManager` runs the platform as a process that is ended with `kill -9` at every visible moment of a rollout,
+ * and started again.
+ */
 import { join } from 'node:path';
 import { type OperatorDeployment, operatorDeployment } from '../../../src/api/index.ts';
 import type { Client } from '../../../src/runtime/index.ts';
@@ -23,7 +26,10 @@ export class KillableManager {
     this.#running = this.#start();
   }
 
-  /** Waits until a rollout has ended, and kills the manager at each new moment. Resolves with the rollout and the moments. */
+  /**
+   * Waits until a rollout has ended, and kills the manager at each new moment. Resolves with the rollout and the
+   * moments.
+   */
   async killUntilEnded(
     name: string,
     {
@@ -52,7 +58,9 @@ export class KillableManager {
     }
   }
 
-  /** Returns the result of a wait for something that the manager must do; rejects at once if the manager exits first. */
+  /**
+   * Returns the result of a wait for something that the manager must do; rejects at once if the manager exits first.
+   */
   whileRunning<T>(wait: Promise<T>, waitedFor?: string): Promise<T> {
     return whileRunning(this.#running, wait, waitedFor);
   }
@@ -67,8 +75,8 @@ export class KillableManager {
 }
 
 /**
- * The number of successful Helm revisions of an operator on a cluster, and the version that runs. A Helm process that was killed leaves a
- * failed revision, which is not a second install.
+ * The number of successful Helm revisions of an operator on a cluster, and the version that runs. A Helm process that
+ * was killed leaves a failed revision, which is not a second install.
  */
 export async function installedOn(target: Target, operator: string, namespace = `${operator}-system`) {
   const [revisions, version] = [

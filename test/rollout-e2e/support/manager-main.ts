@@ -1,6 +1,7 @@
 /**
- * Runs the platform in a process of its own, so that a test can end it with `kill -9`. The first argument is a JSON object with the paths
- * that it needs. Like `kidp serve`, it exits with a message when the platform ends, for example because it lost its Lease.
+ * Runs the platform in a process of its own, so that a test can end it with `kill -9`. The first argument is a JSON
+ * object with the paths that it needs. Like `kidp serve`, it exits with a message when the platform ends, for example
+ * because it lost its Lease.
  */
 
 import { keysFromFile } from '../../../src/fleet/index.ts';
@@ -22,7 +23,8 @@ const { ended } = await startPlatform(
   {
     client: connect(config),
     platformNamespace: systemNamespace,
-    // Short, so that the next process does not wait long for the Lease of a killed one; long enough to be renewed on a busy machine.
+    // Short, so that the next process does not wait long for the Lease of a killed one; long enough to be renewed on a
+    // busy machine.
     leaderElection: {
       client: connect(config),
       lease,

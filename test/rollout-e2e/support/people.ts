@@ -1,4 +1,4 @@
-/** People with the rights of manifests/rbac: each by a certificate of their own, and with tokens for the REST API. */
+/** Users with the rights of manifests/rbac: each has a client certificate and tokens for the REST API. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -10,7 +10,7 @@ import type { Stage } from './testbed.ts';
 const rbac = join(import.meta.dirname, '..', '..', '..', 'manifests', 'rbac');
 
 export interface People {
-  /** Whom the REST API believes. */
+  /** The issuer that the REST API trusts. */
   readonly authentication: AuthenticationOptions;
   client(name: string, ...groups: readonly string[]): Promise<Client>;
   token(name: string, ...groups: readonly string[]): Promise<string>;

@@ -1,6 +1,6 @@
 /**
- * A cluster behind a proxy, so that the way there can be cut and what is asked on it can be seen. It is the cluster `dev` under another
- * name; its kubeconfig proves who we are with a token, since a certificate would not come through.
+ * A cluster behind a proxy, so that the way there can be cut and what is asked on it can be seen. It is the cluster
+ * `dev` under another name; its kubeconfig proves who we are with a token, since a certificate would not come through.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, createServer, request } from 'node:https';
@@ -13,10 +13,10 @@ import { issueAuthority, issueLeaf } from '../../../src/runtime/internal.ts';
 import type { ControlPlane } from '../../support/cluster.ts';
 import { addCluster, type Stage, type Target } from './testbed.ts';
 
-/** What the API server of the cluster was asked. */
+/** Requests to the API server of the cluster. */
 export interface Seen {
   readonly method: string;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
   readonly traceparent: string | undefined;
 }
@@ -24,19 +24,19 @@ export interface Seen {
 export interface FarCluster {
   readonly name: string;
   readonly kubeconfig: string;
-  /** Where it really is. */
+  /** The address of the real API server. */
   readonly target: Target;
   readonly seen: readonly Seen[];
-  /** Nothing comes through any more, right after such a request was answered. Resolves then. */
+  /** Cuts the connection right after such a request was answered. Resolves then. */
   cutAfter(isLast: (seen: Seen) => boolean): Promise<void>;
   restore(): void;
   stop(): Promise<void>;
 }
 
-/** Before the platform runs: it comes first in the order of names. */
+/** Registered before the platform runs: it is first in the order of names. */
 export async function addFarCluster({ client, keys, targets }: Stage): Promise<FarCluster> {
   const target = targets.find(({ name }) => name === 'dev');
-  if (target === undefined) throw new Error('there is no cluster dev');
+  if (target === undefined) throw new Error('cluster dev not found');
   const name = 'afar';
   const proxy = await startProxy(target.plane);
   const directory = await mkdtemp(join(tmpdir(), 'kidp-far-'));
@@ -112,7 +112,7 @@ async function startProxy(plane: Pick<ControlPlane, 'url' | 'authority'>) {
     asked.pipe(onward);
   });
   server.on('connection', (socket: Socket) => {
-    // It keeps its port: somebody else might take it.
+    // The port stays bound, so that no other process takes it.
     if (isCut) socket.destroy();
     open.add(socket);
     socket.on('close', () => open.delete(socket));

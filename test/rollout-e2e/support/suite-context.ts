@@ -1,4 +1,7 @@
-/** All that the tests of rollouts share: one stage, a platform that tells everything it can, people, and a cluster that can be cut off. */
+/**
+ * The context that all suites share: one testbed, a platform with full logs, traces and metrics, users, and a cluster
+ * that can be disconnected.
+ */
 import { join } from 'node:path';
 import { logTo } from '../../../src/cli/common/log.ts';
 import type { Platform } from '../../../src/platform/index.ts';
@@ -17,14 +20,14 @@ export interface Show {
   readonly people: People;
   readonly far: FarCluster;
   readonly collector: Collector;
-  /** Every line, as `kidp serve --log-level debug` writes it. */
+  /** Every log entry, like with `kidp serve --log-level debug`. */
   readonly log: readonly string[];
-  /** Where it answers, and whom to trust; it takes longer than a webhook may. */
+  /** The address and CA of a webhook that responds too slowly. */
   readonly slowWebhook: { readonly url: string; readonly authority: string };
   stop(): Promise<void>;
 }
 
-/** Only an Admin lets definitions through to Production that break somebody; for the rest nobody has to agree. */
+/** Breaking CRD changes in Production require an Admin; nothing else requires an Approval. */
 const settings = {
   ...unapproved,
   breakingDefinitions: {
@@ -57,7 +60,7 @@ export async function openShow(): Promise<Show> {
     const telemetry = telemetrySettings({}, collector.url);
     const written = logTo({ write: (line: string) => log.push(line) }, 'debug');
     const platform = kept(await stage.run({ settings, rest }, { log: written, telemetry }));
-    // One that was never reached is left out of what is planned.
+    // A cluster that was never reached is skipped in plans.
     for (const { name } of stage.targets) await untilReady(stage.client, name, 'True');
     return { stage, platform, people, far, collector, log, slowWebhook, stop };
   } catch (error) {

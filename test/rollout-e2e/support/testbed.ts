@@ -1,6 +1,6 @@
 /**
- * Rollouts with everything real: a management API server with the platform as `kidp serve` puts it together, clusters of their own that
- * share an etcd, with controllers and nodes played by KWOK, a repository of charts, and Helm.
+ * Rollouts with everything real: a management API server with the platform as `kidp serve` puts it together, clusters
+ * of their own that share an etcd, with controllers and nodes played by KWOK, a repository of charts, and Helm.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ export interface Stage {
   readonly client: Client;
   readonly targets: readonly Target[];
   readonly repository: ChartRepository;
-  /** The file with the keys that kubeconfigs are sealed with. */
+  /** The file with the sealing keys. */
   readonly keys: string;
   readonly helm: string;
   /** Runs the platform in this process. */
@@ -59,7 +59,7 @@ export interface Stage {
     options?: Partial<RolloutsOptions>,
     more?: Pick<PlatformOptions, 'log' | 'telemetry'>,
   ): Promise<Platform & { stop(): Promise<void> }>;
-  /** Its charts are in the repository, and the Operator is there; on another management cluster where one is named. */
+  /** Publishes the charts and creates the Operator, on another management cluster if one is given. */
   addOperator(charts: readonly OperatorChart[], more?: Parameters<typeof operatorFrom>[2], on?: Client): Promise<void>;
   stop(): Promise<void>;
 }
@@ -152,7 +152,7 @@ export interface Management {
   stop(): Promise<void>;
 }
 
-/** A management cluster of its own, with the same clusters: what manages from there knows nothing of the other one. */
+/** A second management cluster for the same clusters; neither knows of the other. */
 export async function anotherManagement({ management, keys, targets }: Stage): Promise<Management> {
   const plane = await startControlPlane({ etcd: { shared: management.etcd, prefix: '/another' } });
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
@@ -171,7 +171,7 @@ export async function anotherManagement({ management, keys, targets }: Stage): P
   }
 }
 
-/** As `kidp clusters add` does. */
+/** The same steps as `kidp clusters add`. */
 export async function addCluster(
   client: Client,
   keys: string,
@@ -192,7 +192,7 @@ export async function addCluster(
   } as Cluster);
 }
 
-/** A rollout over all clusters whose times are short. */
+/** A rollout over all clusters with short periods. */
 export const rollOut = (
   client: Client,
   name: string,
@@ -247,7 +247,7 @@ const resource = (group: string, kind: string, plural: string): Resource => ({
 export const deployments = resource('apps', 'Deployment', 'deployments');
 const widgetsOf = (operator: string) => resource(`${operator}.example.com`, 'Widget', 'widgets');
 
-/** The version that the pods of an operator are of, on a cluster; undefined where it is not there. */
+/** The version of the Pods of an operator on a cluster; undefined if it is not installed. */
 export async function versionOn({ client }: Target, operator: string, namespace: string): Promise<string | undefined> {
   const found = await client
     .get<UnknownObject>(deployments, { namespace, name: operator })
@@ -261,7 +261,7 @@ export async function versionOn({ client }: Target, operator: string, namespace:
   return spec === undefined || spec.replicas === 0 ? undefined : spec.template.metadata.annotations.version;
 }
 
-/** How many revisions of its release Helm has brought to their end. */
+/** The number of finished Helm revisions of a release. */
 export async function releasesOn(
   { client }: Target,
   operator: string,
@@ -283,7 +283,7 @@ export async function addWidgets({ client }: Target, operator: string, count: nu
     await Promise.all(Array.from({ length: Math.min(50, count - begin) }, (_, index) => one(begin + index)));
 }
 
-/** All custom resources, whole, as they are stored. */
+/** All custom resources as stored. */
 export async function widgetsOn({ client }: Target, operator: string): Promise<string[]> {
   const { items } = await client.list<UnknownObject>(widgetsOf(operator), {});
   return items

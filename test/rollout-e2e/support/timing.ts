@@ -1,12 +1,15 @@
-/** What compresses time: how often is looked, and that nobody has to agree. Apart, because the process that is ended needs no test runner. */
+/**
+ * Short intervals and no Approvals for tests. In a separate file, because the killed process must not import the test
+ * runner.
+ */
 import { defaultRolloutSettings } from '../../../src/reconcile/index.ts';
 
 export const systemNamespace = 'kidp-system';
 
-/** Time is compressed by what is configured, not by another clock. */
+/** Time is compressed by configuration, not by a fake clock. */
 export const intervals = { clusters: 5_000, health: 4_000, repositories: 5_000, retry: 500 };
 
-/** Nobody has to agree, unless a test says so. */
+/** No Approval is required unless a test configures it. */
 export const unapproved = {
   ...defaultRolloutSettings,
   approvals: { Dev: [], Staging: [], Production: [] },

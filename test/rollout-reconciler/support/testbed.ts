@@ -1,4 +1,7 @@
-/** Rollouts on a real API server, with clusters, Helm and health played in this process, so that each can fail when it is told to. */
+/**
+ * Rollouts on a real API server, with clusters, Helm and health simulated in this process, so that each can fail on
+ * demand.
+ */
 import { createHash } from 'node:crypto';
 import { Registry } from 'prom-client';
 import {
@@ -40,7 +43,7 @@ import {
 import { childTraceparent, newTraceparent } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 
-/** A machine that does much else at the same time. */
+/** Generous, because the machine may be busy. */
 export const patient = { within: 180_000, every: 100 };
 
 interface Release {
@@ -53,20 +56,20 @@ interface Release {
   readonly manifests: readonly UnknownObject[];
 }
 
-/** One cluster as it really is. */
+/** The real state of one cluster. */
 export class PlayedCluster {
   isReachable = true;
-  /** By namespace and name. */
+  /** Releases by namespace and name. */
   readonly releases = new Map<string, Release>();
   readonly definitions = new Map<string, UnknownObject>();
-  /** Versions that Helm refuses there, and versions that are not well there. */
+  /** Versions that Helm rejects there, and versions that are unhealthy there. */
   readonly refused = new Set<string>();
   readonly ill = new Set<string>();
-  /** Namespaces whose controllers are at 0. */
+  /** Namespaces whose controllers have 0 replicas. */
   readonly asleep = new Set<string>();
-  /** The namespace that cluster-scoped objects lead to. */
+  /** The namespace that cluster-scoped objects refer to. */
   active: string | undefined;
-  /** What was really done, in its order: not what was asked for. */
+  /** The executed operations in order. */
   readonly ledger: string[] = [];
   checks = 0;
 
@@ -79,13 +82,13 @@ export class Played implements Pick<Fleet, 'connect'> {
   readonly clusters = new Map<string, PlayedCluster>();
   readonly #snapshots = new Map<string, Snapshot>();
   readonly retained: ReadonlySet<string>[] = [];
-  /** Definitions that come with a version. */
+  /** CRDs of a version. */
   definitions: (version: string) => readonly UnknownObject[] = () => [];
   /** Versions whose chart does not render. */
   readonly unrendered = new Set<string>();
-  /** Helm takes until this is over, before anything has changed. */
+  /** Helm waits for this before it changes anything. */
   before: (cluster: string, version: string) => Promise<void> = async () => {};
-  /** And until this is over, after everything has. */
+  /** Helm waits for this after it has changed everything. */
   after: (cluster: string, version: string) => Promise<void> = async () => {};
   mostInstalls = 0;
   #installs = 0;
@@ -214,8 +217,8 @@ export class Played implements Pick<Fleet, 'connect'> {
       played.checks += 1;
       const release = played.releases.get(`${snapshot.namespace}/${snapshot.releaseName}`);
       const isThere = release?.revision === revision && release.version === snapshot.version;
-      const isWell = of.spec.health?.pods?.enabled === false || (isThere && !played.ill.has(snapshot.version));
-      const state = isWell ? 'Healthy' : 'Unhealthy';
+      const isHealthy = of.spec.health?.pods?.enabled === false || (isThere && !played.ill.has(snapshot.version));
+      const state = isHealthy ? 'Healthy' : 'Unhealthy';
       const part = { state, milliseconds: 1 } as const;
       const message = state === 'Healthy' ? '' : `${snapshot.version} crashes`;
       const checkedAt = new Date().toISOString();
@@ -375,7 +378,7 @@ export class Objects {
     return this.#client.get<OperatorDeployment>(operatorDeployment.resource, { name });
   }
 
-  /** Waits until it is so. */
+  /** Waits until the condition holds. */
   until(name: string, isSo: (rollout: OperatorDeployment) => boolean): Promise<OperatorDeployment> {
     let last: OperatorDeployment | undefined;
     return eventually(async () => {
@@ -416,7 +419,7 @@ export class Objects {
     );
   }
 
-  /** A day has passed for what is kept there. */
+  /** Lets the retention period of the kept sides pass. */
   async timeIsOver(of: string, on: string): Promise<void> {
     const { kept = [] } = (await this.installation(of, on)) ?? {};
     const over = kept.map((side) => ({ ...side, keptUntil: new Date(0).toISOString() }));

@@ -1,4 +1,7 @@
-/** A version whose definition breaks what is in Production: nothing is touched there before an Admin has agreed, and never where one refuses. */
+/**
+ * A version with a breaking CRD change in Production: nothing is changed there before an Admin approves, and nothing
+ * after a rejection.
+ */
 import { expect, test } from 'vitest';
 import { type Approval, approval, type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import type { Client, Resource, UnknownObject } from '../../../../src/runtime/index.ts';
@@ -29,13 +32,13 @@ const operator = 'contract';
 const spec = { clusters: ['production'], strategy: 'Direct' };
 
 export function approvalTests(show: () => Show): void {
-  test('a definition that breaks waits for an Admin who has not asked for it, and goes no further where one refuses', {
+  test('a breaking CRD change waits for another Admin, and ends if one rejects it', {
     timeout: 4 * patient.within,
   }, async () => {
     const { stage, people } = show();
     const { client, targets } = stage;
     const production = targets.find(({ name }) => name === 'production');
-    if (production === undefined) throw new Error('there is no production');
+    if (production === undefined) throw new Error('production cluster not found');
     await stage.addOperator([
       { name: operator, version: '1.0.0' },
       { name: operator, version: '2.0.0', maximum: 15 },
@@ -47,7 +50,7 @@ export function approvalTests(show: () => Show): void {
     const before = await thereOn(production);
     expect(before).toEqual({ version: '1.0.0', releases: 1, definition: '1.0.0' });
 
-    // She may decide over what others ask for.
+    // She can decide requests of others.
     const olga = await people.client('olga', 'kidp:operator', 'kidp:admin');
     const adam = await people.client('adam', 'kidp:admin');
     await untilStamped(olga);
@@ -81,7 +84,7 @@ export function approvalTests(show: () => Show): void {
   });
 }
 
-/** What there is of it on a cluster. */
+/** The state of the operator on a cluster. */
 async function thereOn(target: Target) {
   const found = await target.client.get<UnknownObject>(definitions, { name: `widgets.${operator}.example.com` });
   return {
@@ -101,7 +104,7 @@ const asked = (client: Client, name: string): Promise<Approval> =>
     return client.get<Approval>(approval.resource, { name: first.name });
   }, patient);
 
-/** An API server learns of webhooks by a watch: from when on does it ask ours? */
+/** An API server observes webhooks with a watch, so wait until it calls ours. */
 const untilStamped = (client: Client): Promise<void> =>
   eventually(async () => {
     const tried = await client.create<UnknownObject>(
@@ -114,5 +117,6 @@ const untilStamped = (client: Client): Promise<void> =>
       } as unknown as UnknownObject,
       { dryRun: true },
     );
-    if (!Object.values(tried.metadata.annotations ?? {}).includes('olga')) throw new Error('nobody has written it');
+    if (!Object.values(tried.metadata.annotations ?? {}).includes('olga'))
+      throw new Error('admission did not record the requester');
   }, patient);

@@ -1,4 +1,4 @@
-/** Blue-green over three clusters, to its end and back, with a webhook that everybody who writes a custom resource has to pass. */
+/** Blue-green over three clusters, completed and rolled back, with an admission webhook for the custom resources. */
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Resource, UnknownObject } from '../../../../src/runtime/index.ts';
@@ -26,7 +26,7 @@ const definitions: Resource = {
   namespaced: false,
 };
 
-/** Everybody who writes a custom resource is led to its Service; nothing here runs a container that would answer. */
+/** All writes of custom resources go to its Service; no container runs here that could answer. */
 const nobodyAnswers = stringify({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
@@ -45,7 +45,7 @@ const nobodyAnswers = stringify({
 });
 
 export function blueGreenTests(show: () => Show): void {
-  test('blue-green: the other namespace takes over, and is left again where it is not well', { timeout }, async () => {
+  test('blue-green: switches to the other namespace, and back if it is unhealthy', { timeout }, async () => {
     const webhook = await startWebhook();
     try {
       await throughVersions(show().stage, webhook);
@@ -62,7 +62,7 @@ async function throughVersions(stage: Stage, webhook: TestWebhook): Promise<void
     version,
     definitionIn: 'templates',
     conversion: true,
-    // Each version answers at a path of its own.
+    // Each version answers at its own path.
     webhook: {
       url: `${webhook.url}${version}`,
       authority: webhook.authority.certificate,
@@ -75,11 +75,11 @@ async function throughVersions(stage: Stage, webhook: TestWebhook): Promise<void
     [
       chart('1.0.0'),
       chart('2.0.0', { maximum: 30 }),
-      // Its pods find no node: they never run.
+      // Its Pods match no node and never run.
       chart('3.0.0', { maximum: 40, nodeSelector: { nowhere: 'true' } }),
       chart('4.0.0', { maximum: 50, files: { 'templates/strict.yaml': nobodyAnswers } }),
     ],
-    // A process that is busy with all the other rollouts may take its time to answer.
+    // A process that is busy with all other rollouts may respond slowly.
     { health: { webhook: { maxLatency: 'PT20S' } } },
   );
   const times = { validationPeriod: 'PT1S', monitorPeriod: 'PT1S' };
@@ -92,7 +92,7 @@ async function throughVersions(stage: Stage, webhook: TestWebhook): Promise<void
   await expectVersion(stage, name, '1.0.0', colour);
   await expectLed(stage, webhook, '1.0.0', colour);
   const [dev] = targets;
-  if (dev === undefined) throw new Error('there is no cluster');
+  if (dev === undefined) throw new Error('cluster not found');
   await addWidgets(dev, name, 20);
   const before = await widgetsOn(dev, name);
 
@@ -100,7 +100,7 @@ async function throughVersions(stage: Stage, webhook: TestWebhook): Promise<void
   expect(statesOf(await untilPhase(client, 'colours-2', 'Completed', 'Failed'))).toEqual(everywhere('Healthy'));
   await expectVersion(stage, name, '2.0.0', other);
   await expectLed(stage, webhook, '2.0.0', other);
-  // The old one is kept, at 0.
+  // The old side is kept with 0 replicas.
   await expectVersion(stage, name, undefined, colour);
 
   await rollOut(client, 'colours-3', name, '3.0.0', { ...spec, helmTimeout: 'PT5S' });
@@ -118,7 +118,7 @@ async function throughVersions(stage: Stage, webhook: TestWebhook): Promise<void
   expect(await widgetsOn(dev, name)).toEqual(before);
 }
 
-/** Whoever writes a custom resource is let in, and only by this version; so is who reads it in another version. */
+/** Writes of custom resources are admitted by this version only, and so are reads in another version. */
 async function expectLed(
   { targets }: Stage,
   { asked }: TestWebhook,

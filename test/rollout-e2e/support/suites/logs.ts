@@ -1,4 +1,7 @@
-/** What the log says of rollouts: each line can be joined with the trace, the operator, the cluster and who asked (docs/requirements.md, 002 Logging). */
+/**
+ * The log of rollouts: each entry can be correlated with the trace, the operator, the cluster and the requester
+ * (docs/requirements.md, 002 Logging).
+ */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { parseTraceparent } from '../../../../src/runtime/internal.ts';
@@ -8,7 +11,7 @@ import { asked } from './rest.ts';
 type Line = Readonly<Record<string, unknown>>;
 
 export function logTests(show: () => Show): void {
-  test('every line of a rollout says of which, where, for whom and in which trace', async () => {
+  test('every log entry of a rollout has its rollout, cluster, user and trace', async () => {
     const { stage, log } = show();
     const { name } = asked;
     const { metadata } = await stage.client.get<OperatorDeployment>(operatorDeployment.resource, { name });
@@ -31,7 +34,7 @@ export function logTests(show: () => Show): void {
     expect(reported).toEqual(expect.arrayContaining(['Planned', 'ClusterHealthy', 'Completed']));
   });
 
-  test('so does the audit of what was asked for, and of each access to a cluster for it', () => {
+  test('audit entries of requests and of cluster access have them too', () => {
     const { traceId } = parseTraceparent(asked.traceparent) ?? {};
     const audited = linesOf(show().log).filter((line) => line.audit === true && line.traceId === traceId);
     expect(audited).toContainEqual(
@@ -46,7 +49,7 @@ export function logTests(show: () => Show): void {
   });
 }
 
-/** Each is an object of its own. */
+/** Each entry is one JSON object. */
 const linesOf = (log: readonly string[]): Line[] =>
   log
     .join('')

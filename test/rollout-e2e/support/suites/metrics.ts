@@ -1,4 +1,4 @@
-/** What is counted of rollouts, as somebody reads it who scrapes the platform. */
+/** The metrics of rollouts, scraped from the platform. */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { eventually } from '../../../../src/runtime/testing/index.ts';
@@ -8,7 +8,7 @@ import type { Show } from '../suite-context.ts';
 const clusters = 3;
 
 export function metricTests(show: () => Show): void {
-  test('each rollout, rollback, run of Helm and validation of a definition was counted, and how long it took', async () => {
+  test('counts and times each rollout, rollback, Helm run and CRD validation', async () => {
     const values = await valuesOf(show());
     for (const [operator, strategy] of [
       ['direct', 'Direct'],
@@ -16,7 +16,7 @@ export function metricTests(show: () => Show): void {
       ['canary', 'Canary'],
     ]) {
       const labels = `operator="${operator}",strategy="${strategy}"`;
-      // The first version was completed and the second taken back.
+      // The first version was completed and the second rolled back.
       expect(values.get(`kidp_operators_deployed_total{${labels}}`), operator).toBe(1);
       expect(values.get(`kidp_operators_failed_total{${labels}}`), operator).toBe(1);
       const rollbacks = [...values].filter(([name]) => name.startsWith(`kidp_operators_rollback_total{${labels},`));
@@ -31,11 +31,11 @@ export function metricTests(show: () => Show): void {
       const installations = `kidp_helm_install_duration_seconds_count{operator="${operator}"}`;
       expect(values.get(installations), operator).toBeGreaterThanOrEqual(clusters);
     }
-    // On each cluster when it is planned and before it is changed, for both versions of at least the three above.
+    // On each cluster at planning and before the change, for both versions of at least the three above.
     expect(values.get('kidp_crds_validated_total')).toBeGreaterThanOrEqual(3 * 2 * clusters);
   });
 
-  test('those that are under way are counted as such', async () => {
+  test('counts the rollouts in progress', async () => {
     await eventually(async () => {
       const { items } = await show().stage.client.list<OperatorDeployment>(operatorDeployment.resource);
       const active = items.filter(
@@ -47,7 +47,7 @@ export function metricTests(show: () => Show): void {
   });
 }
 
-/** By name and labels, as they are written. */
+/** Metrics by name and labels, as printed. */
 async function valuesOf({ platform }: Show): Promise<ReadonlyMap<string, number>> {
   const text = await read(`${platform.admission.url}/metrics`, { ca: platform.admission.caBundle });
   return new Map(

@@ -1,4 +1,4 @@
-/** What a kubeconfig proves who we are with, and the keys that it is sealed with, are in no place where somebody could read them. */
+/** Credentials in kubeconfigs, and the keys that seal them, are in no place where a user could read them. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -19,24 +19,24 @@ import { coreSecrets } from '../../../../src/runtime/internal.ts';
 import { read } from '../http-get.ts';
 import type { Show } from '../suite-context.ts';
 
-/** A token of Kubernetes: those that the work is done with last an hour. */
+/** A Kubernetes token: those used for rollouts last an hour. */
 const tokenForm = /eyJ[\w-]{20,}\.eyJ[\w-]{20,}\.[\w-]{40,}/;
 
 export function nowhereTests(show: () => Show): void {
-  test('keys and tokens of clusters are not in etcd, as it is on disk', async () => {
+  test('keys and tokens of clusters are not in etcd on disk', async () => {
     const { stage } = show();
     const file = join(dirname(stage.keys), 'etcd.db');
-    // Of all API servers, with what was there before and was overwritten.
+    // The files of all API servers, including overwritten values.
     await stage.management.etcd.snapshot(file);
     const raw = await readFile(file);
     expect(raw.includes('widgets.distant.example.com'), 'it is that etcd, and can be read').toBe(true);
     await expectNoneIn(show(), { etcd: raw });
-    // What is packed is looked at unpacked.
+    // Compressed values are searched uncompressed.
     for (const client of [stage.client, ...stage.targets.map((target) => target.client)])
       await expectNoneIn(show(), { packed: Buffer.from(await unpacked(client)) });
   });
 
-  test('nor in what the platform tells: its log, traces, metrics and the answers of the REST API', async () => {
+  test('nor in logs, traces, metrics and responses of the REST API', async () => {
     const { log, collector, platform } = show();
     const metrics = await read(`${platform.admission.url}/metrics`, { ca: platform.admission.caBundle });
     expect(metrics).toContain('kidp_operators_deployed_total');
@@ -69,7 +69,7 @@ interface Secret {
   readonly secret: Buffer;
 }
 
-/** In each form that it could be written in. */
+/** Every encoding of the secret. */
 async function secretsOf({ stage, far }: Show): Promise<Secret[]> {
   const { keys } = JSON.parse(await readFile(stage.keys, 'utf8')) as { keys: { d: string }[] };
   const sealing = keys.map(({ d }) => ({ what: 'a key to seal with', secret: Buffer.from(d) }));
@@ -94,7 +94,7 @@ async function secretsOf({ stage, far }: Show): Promise<Secret[]> {
   return all;
 }
 
-/** Releases of Helm and snapshots are packed into Secrets. */
+/** Helm releases and snapshots are compressed in Secrets. */
 async function unpacked(client: Client): Promise<string> {
   const { items } = await client.list(coreSecrets, {});
   return (items as { data?: Record<string, string> }[])
@@ -108,7 +108,7 @@ async function unpacked(client: Client): Promise<string> {
     .join('\n');
 }
 
-/** All that somebody with every right can read: every path that is read from, of every object that there is. */
+/** Everything that a user with every right can read: every GET path for every object. */
 async function restAnswers({ platform, people, stage }: Show): Promise<string[]> {
   const { url = '' } = platform.rest ?? {};
   const token = await people.token('adam', 'kidp:admin');
@@ -139,7 +139,7 @@ async function restAnswers({ platform, people, stage }: Show): Promise<string[]>
   return answers;
 }
 
-/** Of each path that the document has a GET for, something is asked. */
+/** One request for each GET path in the document. */
 async function expectAllForms(url: string, token: string, paths: readonly string[]): Promise<void> {
   const document = JSON.parse(await read(`${url}/openapi.json`, { token })) as { paths: Record<string, object> };
   const forms = Object.entries(document.paths)

@@ -1,4 +1,4 @@
-/** Rollouts that are asked for through the REST API: admission sees who asks, and what it refuses comes back in the words of the body. */
+/** Rollouts started over the REST API: admission sees the caller, and its denials name the field of the body. */
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import type { Show } from '../suite-context.ts';
 import { patient, statesOf, untilPhase } from '../testbed.ts';
 
 const operator = 'facade';
-/** Who asks, and in which trace: what is told of the rollout is looked for by these. */
+/** The caller and their trace: the log entries of the rollout are found by these. */
 export const asked = {
   name: 'facade-1',
   user: 'rosa',
@@ -30,7 +30,7 @@ const body = {
 };
 
 export function restTests(show: () => Show): void {
-  test('one that is asked for through the REST API is that of who asked, and what admission refuses names the field', {
+  test('a rollout over the REST API belongs to its caller, and denials name the field', {
     timeout: 3 * patient.within,
   }, async () => {
     const { stage, people } = show();
@@ -98,7 +98,7 @@ async function posted(
   return { status: statusCode, body: await answer.json() };
 }
 
-/** What it has is known: what it has not is refused from then on. */
+/** The versions are listed, so that unknown ones are denied from now on. */
 const untilLookedAt = (client: Client): Promise<void> =>
   eventually(async () => {
     const { status } = await client.get<OperatorObject>(operatorKind.resource, { name: operator });
@@ -106,7 +106,10 @@ const untilLookedAt = (client: Client): Promise<void> =>
     if (states?.join() !== 'Available,Available') throw new Error(JSON.stringify(status));
   }, patient);
 
-/** An API server learns of webhooks by a watch: from when on does it ask ours? Ten a minute is what one may send, so others ask. */
+/**
+ * An API server observes webhooks with a watch, so wait until it calls ours. Other users ask, because the limit is ten
+ * per minute.
+ */
 const untilStamped = (client: Client): Promise<void> =>
   eventually(async () => {
     const tried = await client.create<OperatorDeployment>(
@@ -119,5 +122,6 @@ const untilStamped = (client: Client): Promise<void> =>
       } as unknown as OperatorDeployment,
       { dryRun: true },
     );
-    if (tried.metadata.annotations?.[REQUESTED_BY_ANNOTATION] === undefined) throw new Error('nobody has written it');
+    if (tried.metadata.annotations?.[REQUESTED_BY_ANNOTATION] === undefined)
+      throw new Error('admission did not record the requester');
   }, patient);

@@ -1,4 +1,4 @@
-/** Each strategy, to its end and back, over three clusters: nothing is played but the nodes. */
+/** Each strategy, completed and rolled back, over three clusters: only the nodes are simulated. */
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { OperatorChart } from '../../../support/operator-charts.ts';
@@ -15,12 +15,12 @@ import {
   widgetsOn,
 } from '../testbed.ts';
 
-/** Each rolls out two or more times over three clusters. */
+/** Each rolls out at least twice over three clusters. */
 export const timeout = 3 * patient.within;
 
 export const everywhere = (state: string) => ({ dev: state, staging: state, production: state });
 
-/** The API server does not take it, and it comes last: all else is changed by then. */
+/** The API server rejects this object. It is last, so that everything else is changed by then. */
 const refused = stringify({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
@@ -31,12 +31,12 @@ const refused = stringify({
 interface Strategy {
   readonly name: string;
   readonly spec: { readonly strategy: string; readonly canaryConfig?: object; readonly rollingConfig?: object };
-  /** What is not well with the second version. */
+  /** The defect of the second version. */
   readonly bad: (show: Show) => Partial<OperatorChart>;
-  /** What finds that out, and what it says. */
+  /** The check that finds it, and its message. */
   readonly by: RegExp;
   readonly why: RegExp;
-  /** The clusters that are taken back. */
+  /** The clusters that are rolled back. */
   readonly touched: readonly string[];
   readonly objects: number;
 }
@@ -68,9 +68,9 @@ const strategies: readonly Strategy[] = [
       strategy: 'Canary',
       canaryConfig: { initialPercentage: 10, incrementPercentage: 40, evaluationPeriod: 'PT1S' },
     },
-    // KWOK plays pods with this label as ones whose container ends again and again: late enough for Helm to be done.
+    // KWOK simulates Pods with this label as crashing again and again, late enough for Helm to finish.
     bad: () => ({ podLabels: { [crashing]: 'true' }, podAnnotations: { [`${crashing}/delay`]: '3s' } }),
-    // It is well between two of its ends.
+    // It is healthy between two crashes.
     by: /^(Unhealthy|RevalidationFailed)$/,
     why: /^cluster dev: Deployment canary-system\/canary restarted 3 times or more within 5 minutes$/,
     touched: ['dev'],
@@ -80,7 +80,7 @@ const strategies: readonly Strategy[] = [
 
 export function strategyTests(show: () => Show): void {
   describe.each(strategies)('$name', ({ name, spec, bad, by, why, touched, objects }) => {
-    test('is completed, then one that is not well is taken back, and every custom resource is as it was', {
+    test('completes, then rolls back an unhealthy version and keeps every custom resource', {
       timeout,
     }, async () => {
       const { stage } = show();
@@ -96,12 +96,12 @@ export function strategyTests(show: () => Show): void {
       for (const target of targets)
         expect((await installationOn(client, name, target.name)).spec).toMatchObject({ version: '1.0.0' });
       const [dev] = targets;
-      if (dev === undefined) throw new Error('there is no cluster');
+      if (dev === undefined) throw new Error('cluster not found');
       await addWidgets(dev, name, objects);
       const before = await widgetsOn(dev, name);
       expect(before).toHaveLength(objects);
 
-      // Long enough for the third restart of what ends again and again; that the next pod takes a moment to come is not it.
+      // Long enough for the third restart of a crashing Pod; the start of the next Pod must not count.
       const canaryConfig = { ...spec.canaryConfig, evaluationPeriod: 'PT5M' };
       const health = { interval: 'PT1S', failureThreshold: 8 };
       const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, health };

@@ -1,4 +1,7 @@
-/** What a collector is told of rollouts: each is one trace, nested as docs/requirements.md, 002 draws it, and it goes on into the API servers. */
+/**
+ * Exported traces: each rollout is one trace, nested like in docs/requirements.md, 002, and continues in the API
+ * servers.
+ */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { parseTraceparent } from '../../../../src/runtime/internal.ts';
@@ -17,12 +20,12 @@ interface Span {
 
 const healthchecks = ['pod.healthcheck', 'webhook.healthcheck', 'crd.reconciliation.check'];
 /** Shorter than a test may take, so that what is missing is said. */
-const untold = { within: 180_000, every: 500 };
+const patience = { within: 180_000, every: 500 };
 const clusters = ['dev', 'production', 'staging'];
 
 export function traceTests(show: () => Show): void {
-  test('a rollout that is completed is one trace: planned, and on each cluster connected, validated, installed and looked at', () =>
-    whenTold(show(), 'direct-1', ({ root, spans, under }) => {
+  test('a completed rollout is one trace: plan, then connect, validate, install and check on each cluster', () =>
+    withTrace(show(), 'direct-1', ({ root, spans, under }) => {
       expect(attributesOf(root)).toMatchObject({ 'operator.name': 'direct', 'deployment.strategy': 'Direct' });
       const on = (found: readonly Span[]) => [...new Set(found.map((span) => attributesOf(span)['cluster.name']))];
       for (const name of ['cluster.connect', 'operator.validate'])
@@ -36,8 +39,8 @@ export function traceTests(show: () => Show): void {
       expect(spans.filter(({ parentSpanId = root.spanId }) => !known.has(parentSpanId))).toEqual([]);
     }));
 
-  test('one that is taken back tells of the way back on each cluster', () =>
-    whenTold(show(), 'rolling-2', ({ root, under }) => {
+  test('a failed rollout has a rollback span for each cluster', () =>
+    withTrace(show(), 'rolling-2', ({ root, under }) => {
       const back = under(root, 'operator.rollback');
       expect(back.map(attributesOf)).toContainEqual(
         expect.objectContaining({ 'cluster.name': 'dev', 'operator.version': '2.0.0' }),
@@ -47,8 +50,8 @@ export function traceTests(show: () => Show): void {
       );
     }));
 
-  test('one that was asked for through the REST API is part of the trace of who asked', () =>
-    whenTold(show(), asked.name, ({ root, spans, under }) => {
+  test('a rollout over the REST API is part of the trace of its caller', () =>
+    withTrace(show(), asked.name, ({ root, spans, under }) => {
       const caller = parseTraceparent(asked.traceparent);
       expect(root.traceId).toBe(caller?.traceId);
       const request = spans.find(({ spanId }) => spanId === root.parentSpanId);
@@ -56,8 +59,8 @@ export function traceTests(show: () => Show): void {
       expect(under(root, 'helm.install').map(attributesOf)).toMatchObject([{ 'cluster.name': 'dev' }]);
     }));
 
-  test('the API server of a cluster is told which span asks', () =>
-    whenTold(show(), 'distant-1', ({ spans }) => {
+  test('requests to the API server of a cluster carry the trace context', () =>
+    withTrace(show(), 'distant-1', ({ spans }) => {
       const asking = (method: string, part: string): string[] => {
         const found = show().far.seen.filter((each) => each.method === method && each.path.includes(part));
         return found.flatMap(({ traceparent }) => {
@@ -70,7 +73,7 @@ export function traceTests(show: () => Show): void {
       expect(asking('GET', '/namespaces/distant-system/pods')).toContain('pod.healthcheck');
     }));
 
-  test('what is sent is OTLP', () => {
+  test('exports OTLP', () => {
     expect(show().collector.problems).toEqual([]);
   });
 }
@@ -81,8 +84,10 @@ interface Trace {
   under(parent: Span, name: string): readonly Span[];
 }
 
-/** Of a rollout that has ended. A batch waits for two seconds before it is sent, and what was cut off ends a moment later. */
-async function whenTold({ stage, collector }: Show, name: string, check: (trace: Trace) => void): Promise<void> {
+/**
+ * Waits for the trace of a finished rollout. A batch is sent after two seconds, and aborted spans end a moment later.
+ */
+async function withTrace({ stage, collector }: Show, name: string, check: (trace: Trace) => void): Promise<void> {
   const { status } = await stage.client.get<OperatorDeployment>(operatorDeployment.resource, { name });
   const trace = parseTraceparent(status?.traceparent);
   await eventually(() => {
@@ -92,7 +97,7 @@ async function whenTold({ stage, collector }: Show, name: string, check: (trace:
     const under = (parent: Span, child: string) =>
       spans.filter((span) => span.parentSpanId === parent.spanId && span.name === child);
     check({ root, spans, under });
-  }, untold);
+  }, patience);
 }
 
 const spansIn = ({ requests }: Collector): Span[] =>

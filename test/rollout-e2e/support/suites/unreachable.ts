@@ -1,4 +1,4 @@
-/** A cluster that goes out of reach in the middle of Helm's work, and one whose Secret somebody has tampered with. */
+/** A cluster that becomes unreachable during a Helm operation, and one whose Secret was tampered with. */
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, SEALED_KUBECONFIG_KEY } from '../../../../src/api/index.ts';
@@ -15,7 +15,7 @@ const operator = 'distant';
 const namespace = `${operator}-system`;
 
 export function reachTests(show: () => Show): void {
-  test('one that goes out of reach under way takes no place, and is done when it is back; whose Secret was tampered with is left alone', {
+  test('an unreachable cluster blocks no other and is finished later; one with a tampered Secret is skipped', {
     timeout: 5 * patient.within,
   }, async () => {
     const { stage, far } = show();
@@ -25,7 +25,7 @@ export function reachTests(show: () => Show): void {
       { name: operator, version: '2.0.0', maximum: 30 },
     ]);
     await untilReady(client, far.name, 'True');
-    // Helm has begun, and nothing of the chart is there yet.
+    // Helm has started, and no object of the chart exists yet.
     const isCut = far.cutAfter(({ method, path }) => method === 'POST' && path.includes(`/${namespace}/secrets`));
     const clusters = [far.name, 'staging'];
     const spec = { clusters, strategy: 'Direct', directConfig: { parallelClusters: 1 } };
@@ -38,14 +38,14 @@ export function reachTests(show: () => Show): void {
     }, patient);
     expect(statesOf(without)).toEqual({ [far.name]: 'Deploying', staging: 'Healthy' });
     const [first, second] = clusters.map((name) => without.status?.clusters?.find((each) => each.name === name));
-    // There is one place, and it had it first.
+    // There is one slot, and this rollout took it first.
     expect(Date.parse(second?.startedAt ?? '')).toBeGreaterThan(Date.parse(first?.startedAt ?? ''));
     far.restore();
     const done = await untilPhase(client, 'distant-1', 'Completed', 'Failed');
     expect(statesOf(done)).toEqual({ [far.name]: 'Healthy', staging: 'Healthy' });
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
     expect(await installedOn(far.target)).toBe(1);
-    // The rollout goes on as soon as the cluster answers; that it does may be told of it only later.
+    // The rollout continues as soon as the cluster responds, which may be before the Cluster status reports it.
     await untilReady(client, far.name, 'True');
 
     const own = await sealedFor(client, far.name);
@@ -92,8 +92,8 @@ async function seal(client: Client, cluster: string, sealed: string): Promise<vo
 }
 
 /**
- * How often Helm has come to its end. The revision that was cut off is there too: it was marked as failed, and Helm calls it superseded since
- * there is one after it.
+ * The number of finished Helm operations. The interrupted revision exists too: it was marked as failed, and Helm calls
+ * it superseded after the next one.
  */
 async function installedOn({ client }: Target): Promise<number> {
   const labelSelector = `owner=helm,name=${operator},status in (deployed,superseded)`;
@@ -101,13 +101,13 @@ async function installedOn({ client }: Target): Promise<number> {
   return items.filter(({ data }) => !descriptionOf(data as { release: string }).startsWith('Interrupted')).length;
 }
 
-/** Helm packs what Kubernetes encodes once more. */
+/** Helm compresses the value that Kubernetes encodes once more. */
 function descriptionOf({ release }: { readonly release: string }): string {
   const packed = Buffer.from(Buffer.from(release, 'base64').toString('latin1'), 'base64');
   return (JSON.parse(gunzipSync(packed).toString('utf8')) as { info: { description: string } }).info.description;
 }
 
-/** Of those who only look, some ask with a POST. */
+/** Some read-only requests use POST. */
 const changesSince = ({ seen }: FarCluster, first: number): string[] =>
   seen
     .slice(first)
