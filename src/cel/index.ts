@@ -17,33 +17,17 @@
  *     console.log(compiled.evaluate({ object: { spec: { replicas: 3 } } })); // true
  */
 
-// Syntax trees.
-export {
-  type Call,
-  type Comprehension,
-  children,
-  type Expr,
-  type Identifier,
-  type ListLiteral,
-  type Literal,
-  type MapEntry,
-  type MapLiteral,
-  type Select,
-  type StructField,
-  type StructLiteral,
-  walk,
-} from './ast.ts';
 // Expressions: parse, check, compile and evaluate them.
+
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
-// Values: JSON and the types that JSON does not have.
-export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
-// Variables that are expressions, computed when they are first read (`variables.x` of a policy).
-export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';
-// Analysis: the value of every part of an expression, its worst-case cost, the fields that it reads, its canonical
-// source.
-export { estimate, type SizeBounds } from './cost/estimate.ts';
+export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
+export { type Budget, DEFAULT_COST_LIMIT, type Evaluate } from './run/evaluate.ts';
+export type { Variables } from './run/frame.ts';
+export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
+
 // Environments: the variables, types and functions that an expression may use.
+
 export {
   type CallEstimate,
   type CallValidator,
@@ -62,34 +46,18 @@ export {
   type StaticCost,
   UNBOUNDED,
 } from './declarations.ts';
-export { DecodeError, type DecodeOptions, decodeJson } from './decode.ts';
 export { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
 export { type EnvironmentAdditions, type EnvironmentName, environment } from './environments.ts';
-export { type ExplainOptions, type Explanation, explain, type Step } from './explain.ts';
-export { format, literal } from './format.ts';
-export { hostValue, trust } from './host.ts';
-// The `authorizer` variable of admission policies: the host answers its questions.
-export {
-  type AuthorizationAnswer,
-  type AuthorizationAttributes,
-  type AuthorizationHost,
-  Authorizer,
-  type PathAttributes,
-  type ResourceAttributes,
-  ResourceCheck,
-} from './library/index.ts';
-export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
-export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
-export { type Read, reads } from './reads.ts';
-export { type Budget, DEFAULT_COST_LIMIT, type Evaluate } from './run/evaluate.ts';
-export type { Variables } from './run/frame.ts';
-// Types and cost bounds from OpenAPI v3 schemas, as CRDs and Kubernetes publish them.
-export type { Schema } from './schema/schema.ts';
-export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/types.ts';
-export { show } from './show.ts';
-export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
 export type { Type } from './types.ts';
 export * as types from './types.ts';
+
+// Values: JSON and the types that JSON does not have.
+
+export { compare, equal } from './compare.ts';
+export { DecodeError, type DecodeOptions, decodeJson } from './decode.ts';
+export { hostValue, trust } from './host.ts';
+export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
+export { show } from './show.ts';
 export {
   CelError,
   CelMap,
@@ -120,3 +88,49 @@ export {
   uint,
   type Value,
 } from './values.ts';
+
+// Analysis: explanation, worst-case cost, the fields that an expression reads, canonical source.
+
+export { estimate, type SizeBounds } from './cost/estimate.ts';
+export { type ExplainOptions, type Explanation, explain, type Step } from './explain.ts';
+export { format, literal } from './format.ts';
+export { type Read, reads } from './reads.ts';
+
+// Variables that are expressions, computed when they are first read (`variables.x` of a policy).
+
+export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';
+
+// Types and cost bounds from OpenAPI v3 schemas, as CRDs and Kubernetes publish them.
+
+export type { Schema } from './schema/schema.ts';
+export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/types.ts';
+
+// The `authorizer` variable of admission policies: the host answers its questions.
+
+export {
+  type AuthorizationAnswer,
+  type AuthorizationAttributes,
+  type AuthorizationHost,
+  Authorizer,
+  type PathAttributes,
+  type ResourceAttributes,
+  ResourceCheck,
+} from './library/index.ts';
+
+// Syntax trees.
+
+export {
+  type Call,
+  type Comprehension,
+  children,
+  type Expr,
+  type Identifier,
+  type ListLiteral,
+  type Literal,
+  type MapEntry,
+  type MapLiteral,
+  type Select,
+  type StructField,
+  type StructLiteral,
+  walk,
+} from './ast.ts';

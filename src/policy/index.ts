@@ -30,40 +30,8 @@
  *     console.log(allowed, results[0]?.why); // false spec.replicas is 9, want at most 5
  */
 
-// Convert: policies between kidp, Kubernetes, Gatekeeper and Kyverno.
-export {
-  type Conversion,
-  type ConversionNote,
-  type ConversionOptions,
-  type ConversionTarget,
-  convertPolicies,
-} from './convert/index.ts';
-// Decide: a set and a request into a decision.
-export type { MutationDecision, PolicyDecision, ResultKind, RuleResult } from './decision.ts';
-// Compile: models into an immutable set of policies.
-// Explain: what matched, and the value of every sub-expression.
-export {
-  type AskAuthorizer,
-  type CompiledException,
-  type CompiledMutation,
-  type CompiledPolicy,
-  type CompiledRule,
-  compileException,
-  compilePolicy,
-  type DecideOptions,
-  decide,
-  decideWithAuthorizer,
-  type ExpressionExplanation,
-  explainPolicy,
-  type MatchExplanation,
-  type PolicyCompileOptions,
-  type PolicyExplanation,
-  type PolicySet,
-  type PolicySetOptions,
-  policySet,
-  type RuleExplanation,
-} from './engine/index.ts';
 // Read: objects into policy models, with the issues of each.
+
 export { issueText } from './issue-text.ts';
 export { readException, readPolicy } from './load/index.ts';
 export type {
@@ -81,8 +49,28 @@ export type {
   RuleModel,
   TypeMatch,
 } from './model.ts';
-export { type JsonPatchOperation, jsonPatchBetween, type MutateOptions, mutate } from './mutation/index.ts';
 export { isNative, readNative } from './native/index.ts';
+
+// Compile: models into an immutable set of policies.
+
+export {
+  type CompiledException,
+  type CompiledMutation,
+  type CompiledPolicy,
+  type CompiledRule,
+  compileException,
+  compilePolicy,
+  type PolicyCompileOptions,
+  type PolicySet,
+  type PolicySetOptions,
+  policySet,
+} from './engine/index.ts';
+
+// Decide: a set, a request and a world into a decision.
+
+export type { MutationDecision, PolicyDecision, ResultKind, RuleResult } from './decision.ts';
+export { type AskAuthorizer, type DecideOptions, decide, decideWithAuthorizer } from './engine/index.ts';
+export { type JsonPatchOperation, jsonPatchBetween, type MutateOptions, mutate } from './mutation/index.ts';
 export type {
   AdmissionRequest,
   GroupVersionKind,
@@ -94,8 +82,20 @@ export type {
 } from './request.ts';
 export { resultText } from './result-text.ts';
 export { type StoredType, storedRequest } from './stored.ts';
+export { emptyWorld, type LabelSelector, type ObjectQuery, type World } from './world.ts';
+
+// Explain: what matched, and the value of every sub-expression.
+
+export {
+  type ExpressionExplanation,
+  explainPolicy,
+  type MatchExplanation,
+  type PolicyExplanation,
+  type RuleExplanation,
+} from './engine/index.ts';
 
 // Test: the tests embedded in policies, and type checks against schemas.
+
 export {
   type Coverage,
   type PolicyTest,
@@ -117,4 +117,13 @@ export {
   typeCheck,
   typeCheckPolicy,
 } from './typecheck/index.ts';
-export { emptyWorld, type LabelSelector, type ObjectQuery, type World } from './world.ts';
+
+// Convert: policies between kidp, Kubernetes, Gatekeeper and Kyverno.
+
+export {
+  type Conversion,
+  type ConversionNote,
+  type ConversionOptions,
+  type ConversionTarget,
+  convertPolicies,
+} from './convert/index.ts';
