@@ -176,7 +176,7 @@ describe('admitted changes', () => {
       {
         reason: 'where it is asked',
         over: () => ({ conversion: conversion('', 'other') }),
-        says: 'The conversion webhook is called in another way',
+        says: 'The client configuration of the conversion webhook changed',
       },
       { reason: 'a short name that goes', over: () => ({ names }), says: 'The short name cvt was removed' },
     ])('$reason', async ({ over, says }) => {
