@@ -168,7 +168,7 @@ test('each message is kept on as many servers as asked for: more, fewer, more th
 
     const refused = await deploy(3, { partitions: 3, replication: 3 }, 'failed');
     expect(refused.error).toMatchObject({ class: 'permanent', code: 'invalid-replication-factor' });
-    expect(refused.message).toContain('2 of Kafka are up');
+    expect(refused.message).toContain('needs 3 Kafka servers, but 2 are up');
     await deploy(4, { partitions: 3, replication: 2 });
 
     await reassign(2);
