@@ -73,7 +73,7 @@ describe.each([
     const { child, ended } = await begin();
     finish();
     child.kill('SIGKILL');
-    expect(await ended).toEqual({ code: null, said: ['stopping (the process that started it has ended)', 'stopped'] });
+    expect(await ended).toEqual({ code: null, said: ['stopping (parent process exited)', 'stopped'] });
   });
 
   test('a program that a signal ended exits with the code a shell reports', async () => {
@@ -88,7 +88,7 @@ describe('npm start', () => {
     const { child, ended } = await byNpm();
     finish();
     child.kill('SIGKILL');
-    expect(await ended).toEqual({ code: null, said: ['stopping (the process that started it has ended)', 'stopped'] });
+    expect(await ended).toEqual({ code: null, said: ['stopping (parent process exited)', 'stopped'] });
   });
 
   test('Ctrl-C in a terminal is one stop, though npm passes it on as well', async () => {

@@ -88,8 +88,8 @@ it('match the manifest and the runbook, with enough memory', async () => {
       readFile(join(root, file), 'utf8'),
     ),
   );
-  expect(manifest).toContain(`${mostHelmRuns} of them at most`);
-  expect(runbook).toContain(`at most ${mostHelmRuns} runs of Helm`);
+  expect(manifest).toContain(`at most ${mostHelmRuns} run in parallel`);
+  expect(runbook).toContain(`at most ${mostHelmRuns} Helm processes`);
   const [, limit = ''] = /value: (\d+)Gi\n/.exec(manifest ?? '') ?? [];
   expect(runbook).toContain(`limit of ${limit} GiB`);
   // About 100 MiB each, and a gibibyte for the platform itself: less than three quarters (docs/requirements.md, 002).

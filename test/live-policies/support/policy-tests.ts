@@ -237,7 +237,7 @@ export function policyTests(running: () => PolicyPlane): void {
         };
         const early = await apply(policyObject(name, spec));
         expect(early.code).toBe(0);
-        expect(early.stderr).toContain(`there is no ${group}/v1/Thing yet`);
+        expect(early.stderr).toContain(`kind ${group}/v1/Thing was not found`);
         await apply(definition('integer'));
         await eventually(async () => (await live.condition(name, 'TypeChecked'))?.reason === 'TypesMatch', patient);
         await live.untilReady(name);
