@@ -8,7 +8,7 @@ import type { Budget } from '../../cel/index.ts';
 export class EvaluationClock {
   /** The budget of an expression that reads no variables. Such expressions run one at a time, so they share it. */
   readonly budget: Budget;
-  readonly #deadline: number;
+  #deadline: number;
   readonly #interrupt: () => boolean;
   #expressionEnd = 0;
   #checks = 0;
@@ -18,6 +18,14 @@ export class EvaluationClock {
     this.#deadline = deadline;
     this.#interrupt = () => this.#isExpressionOver();
     this.budget = { spent: 0, interrupt: this.#interrupt };
+  }
+
+  /** `restart` prepares the clock for another decision. Nothing of the previous one is left in it. */
+  restart(deadline = Number.POSITIVE_INFINITY): void {
+    this.#deadline = deadline;
+    this.#expressionEnd = 0;
+    this.#checks = 0;
+    this.budget.spent = 0;
   }
 
   isLate(): boolean {
