@@ -35,7 +35,11 @@ class HeaviestEarly extends BaseSequencer {
 // CPU.
 process.env.GOGC ??= '400';
 
-// There are two projects: unit tests, beside their files in src/, and integration tests with real servers, in test/.
+/** Tests with a deadline that a requirement names. They run last, with nothing beside them. */
+const alone = ['test/security/exhaustion.test.ts'];
+
+// There are four projects: unit tests, beside their files in src/, integration tests with real servers, in test/, those of them that
+// run alone, and those on real nodes, which need root and system packages.
 export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
@@ -57,7 +61,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/conventions/*.test.ts', 'test/support/*.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'test/conventions/*.test.ts',
+            'test/fuzz/**/*.test.ts',
+            'test/support/*.test.ts',
+          ],
         },
       },
       {
@@ -65,9 +75,17 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/conventions/**', 'test/support/**'],
+          exclude: ['test/conventions/**', 'test/fuzz/**', 'test/support/**', 'test/nodes/**', ...alone],
           globalSetup: ['test/global-setup.ts'],
         },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: alone, sequence: { groupOrder: 1 }, maxWorkers: 1 },
+      },
+      {
+        extends: true,
+        test: { name: 'nodes', include: ['test/nodes/**/*.test.ts'], sequence: { groupOrder: 2 }, maxWorkers: 1 },
       },
     ],
     coverage: {

@@ -8,9 +8,9 @@ const root = join(import.meta.dirname, '..');
 const parts = [
   'package.json',
   'scripts/generate.ts',
-  'src/api',
-  'src/broker',
-  'src/runtime',
+  'src',
+  'policies',
+  'manifests/install',
   'manifests/crds',
   'manifests/schemas',
   'manifests/events',

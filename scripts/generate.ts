@@ -1,6 +1,6 @@
 /**
  * `npm run generate` writes what follows from src/api (manifests/crds, manifests/schemas, docs/reference) and from src/broker/contract
- * (manifests/events).
+ * (manifests/events), and from policies (the read access of the starter policies in manifests/install).
  * With `--check` it writes nothing, names what is out of date, and fails.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { GENERATED_MARK, generatedFiles, generatedFolders } from '../src/api/generated.ts';
 import { EVENTS_FOLDER, EVENTS_MARK, eventFiles } from '../src/broker/contract/files.ts';
+import { starterRole } from '../src/cli/rbac/starter.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-const wanted = new Map([...generatedFiles(), ...eventFiles()]);
+const wanted = new Map([...generatedFiles(), ...eventFiles(), await starterRole()]);
 const changed: string[] = [];
 for (const [path, content] of wanted) {
   if ((await readOrUndefined(join(root, path))) !== content) changed.push(path);

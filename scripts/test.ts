@@ -4,7 +4,7 @@
  * unavailable, it still runs the unit tests.
  */
 import { parseCLI, startVitest } from 'vitest/node';
-import { ensureAssets, ensureKafka, renderProgress } from '../src/controlplane/index.ts';
+import { ensureAssets, ensureKafka, missingForNodes, renderProgress } from '../src/controlplane/index.ts';
 import { oracleFolder } from '../test/support/cel-oracle.ts';
 import { cleanUpOnExit } from './cleanup.ts';
 import { failuresWithoutTest, formatSummary, summarize } from './test-summary.ts';
@@ -12,19 +12,22 @@ import { failuresWithoutTest, formatSummary, summarize } from './test-summary.ts
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
 const everything = process.argv.length === 2;
 const inContinuousIntegration = process.env.CI === 'true' || process.env.CI === '1';
-const projects = [options.project ?? ['unit', 'integration']].flat();
+const noNodes = missingForNodes();
+const projects = [
+  options.project ?? ['unit', 'integration', 'alone', ...(noNodes.length === 0 ? ['nodes'] : [])],
+].flat();
 
 await cleanUpOnExit();
 const missing = projects.includes('integration') ? await ensurePrograms() : { withoutServers: false, sentences: [] };
 const { withoutServers } = missing;
-const project = withoutServers ? projects.filter((name) => name !== 'integration') : options.project;
-const nothingLeft = withoutServers && project?.length === 0;
+const project = withoutServers ? projects.filter((name) => name !== 'integration' && name !== 'nodes') : projects;
+const nothingLeft = project.length === 0;
 
 const vitest = nothingLeft
   ? undefined
   : await startVitest(filter, {
       ...options,
-      ...(project === undefined ? {} : { project }),
+      project,
       watch: false,
       run: true,
       // Without the integration tests, coverage would always miss its thresholds.
@@ -45,6 +48,11 @@ if (otherFailures.length === 0) {
   );
 }
 const result = summarize(modules, unhandled, inContinuousIntegration, otherFailures);
+if (everything && noNodes.length > 0) {
+  process.stdout.write(
+    `lane nodes not run: ${noNodes.join('; ')}. On Debian, as root: sh scripts/system-packages.sh\n`,
+  );
+}
 for (const line of formatSummary(result)) process.stdout.write(`${line}\n`);
 // A handle that a test left open must not keep the process alive.
 process.exit(result.failed > 0 ? 1 : 0);
@@ -66,6 +74,7 @@ async function ensurePrograms(): Promise<{ withoutServers: boolean; sentences: r
     () => ensureAssets(['source-controller', 'kustomize-controller', 'helm'], { onProgress }),
     () => ensureKafka({ onProgress }),
     () => oracleFolder(onProgress),
+    ...(projects.includes('nodes') ? [() => ensureAssets(['kubelet', 'coredns', 'pause'], { onProgress })] : []),
   ]) {
     try {
       await ensure();

@@ -6,6 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
+
+/** The client certificate with which the webhook alone is called, beside that of the API server. */
+const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
+const authority = issueAuthority(validity);
+const credentials = issueLeaf(authority, { ...validity, client: { commonName: 'bench' } });
 
 export interface Contestant {
   readonly url: string;
@@ -19,11 +25,20 @@ export interface Contestant {
   stop(): Promise<void>;
 }
 
-export async function startContestant(program: 'empty' | 'ours', ...flags: readonly string[]): Promise<Contestant> {
+/** `startContestant` starts a webhook. Ours answers only clients with a certificate, of the API server's CA or of the benchmark. */
+export async function startContestant(
+  apiServerAuthority: string,
+  program: 'empty' | 'ours',
+  ...flags: readonly string[]
+): Promise<Contestant> {
   const child = spawn(process.execPath, [join(import.meta.dirname, `${program}.ts`), ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // As bin/kidp.js has it: source that was read before is read as it was compiled then.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+      CLIENT_CA: [apiServerAuthority, authority.certificate].join('\n'),
+    },
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const said = JSON.parse(await firstLine(child, program));
@@ -103,7 +118,7 @@ export async function steadily(
     new Promise<void>((resolve, reject) => {
       const sent = request(
         `${url}/validate/fail?timeout=5s`,
-        { method: 'POST', headers, ca: caBundle, agent },
+        { method: 'POST', headers, ca: caBundle, agent, cert: credentials.certificate, key: credentials.key },
         (answer) => {
           answer.resume().on('end', () => {
             times.push(performance.now() - due);

@@ -58,11 +58,13 @@ export async function run(flags: readonly string[]): Promise<boolean> {
   const flag = (name: string, otherwise: number) =>
     Number(flags.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3) ?? otherwise);
   const [turns, seconds] = [flag('turns', 5), flag('seconds', 3)];
-  const plane = await startControlPlane();
+  const plane = await startControlPlane({ webhooks: ['*'] });
+  const start = (...words: readonly ['empty' | 'ours', ...string[]]) =>
+    startContestant(plane.webhookAuthority ?? '', ...words);
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   const contestants: Contestant[] = [];
-  const started = async (...flags: Parameters<typeof startContestant>) => {
-    const contestant = await startContestant(...flags);
+  const started = async (...words: Parameters<typeof start>) => {
+    const contestant = await start(...words);
     contestants.push(contestant);
     return contestant;
   };
@@ -86,7 +88,7 @@ export async function run(flags: readonly string[]): Promise<boolean> {
     const rates = await measureAll(ways, client, turns, seconds);
     const targets = [...throughput(ways, rates), ...(await steady(empty, ours[100], turns, seconds))];
     await Promise.all(contestants.splice(0).map((each) => each.stop()));
-    targets.push(...(await atRest(client, plane.kubeconfig)));
+    targets.push(...(await atRest(client, () => start('ours', '0', '0', plane.kubeconfig))));
     return report(targets);
   } finally {
     await Promise.all(contestants.map((each) => each.stop()));
@@ -244,7 +246,7 @@ async function steady(empty: Contestant, ours: Contestant, turns: number, second
 }
 
 /** With the policies of a cluster: how soon it is ready, and what it holds after some work. */
-async function atRest(client: Client, kubeconfig: string): Promise<Target[]> {
+async function atRest(client: Client, startLive: () => Promise<Contestant>): Promise<Target[]> {
   for (const kind of kinds) await client.apply(definitions, crdFor(kind), { fieldManager: 'bench' });
   await Promise.all(kinds.map(({ resource }) => eventually(() => client.list(resource), { within: 60_000 })));
   const objects = Array.from({ length: 500 }, (_, index) => [matching(index), other(index)]).flat();
@@ -256,7 +258,7 @@ async function atRest(client: Client, kubeconfig: string): Promise<Target[]> {
   await Promise.all(Array.from({ length: clients }, write));
   const ready: number[] = [];
   for (let start = 0; start < 3; start += 1) {
-    const contestant = await startContestant('ours', '0', '0', kubeconfig);
+    const contestant = await startLive();
     ready.push(contestant.readyMilliseconds ?? Number.NaN);
     if (contestant.policies !== objects.length)
       throw new Error(`${contestant.policies} policies, not ${objects.length}`);

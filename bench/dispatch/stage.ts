@@ -60,7 +60,7 @@ export async function startStage(): Promise<Stage> {
     const kubectl = async (...words: string[]) =>
       (await promisify(execFile)(program, [`--kubeconfig=${plane.kubeconfig}`, ...words])).stdout.trim();
     await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
-    await kubectl('apply', '-k', join(root, 'manifests/install'));
+    for (const name of ['install', 'connections']) await kubectl('apply', '-k', join(root, 'manifests', name));
     await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=90s');
     const token = await kubectl('create', 'token', 'kidp', '-n', 'kidp-system', '--duration=24h');
     const kubeconfig = join(folder, 'kidp.json');
@@ -76,12 +76,13 @@ export async function startStage(): Promise<Stage> {
       await eventuallyStarted([running], () => running.lines().some(({ message }) => message === said), patient);
       return running;
     };
+    const port = await freePort();
     const manager = await start(
       'manager',
       [
         ...['serve', '--kubeconfig', kubeconfig, '--host', '127.0.0.1', '--port', String(webhook)],
         ...['--url', `https://127.0.0.1:${webhook}`, '--status-port', String(status), '--status-url', statusUrl],
-        ...['--status-tls', folder, '--kafka', servers, '--drain-seconds', '0'],
+        ...['--status-tls', folder, '--kafka', servers, '--drain-seconds', '0', '--allow-address', `127.0.0.1:${port}`],
       ],
       'ready',
     );
@@ -89,7 +90,6 @@ export async function startStage(): Promise<Stage> {
     const keys = await openKeyRing(fileKeyStore(keyFile), { issuer: target, subject: target });
     const publicKeys = keys.jwks().keys.map((key) => JSON.stringify(key));
     keys.close();
-    const port = await freePort();
     await apply(client, broker, target, {
       channel: 'Both',
       endpoint: `http://127.0.0.1:${port}`,

@@ -20,7 +20,7 @@ import { ensureAssets, renderProgress, startControlPlane } from '../../src/contr
 import { keysFromFile, newKeySet, type SealingKeys } from '../../src/fleet/index.ts';
 import { createCleanup, startPlatform } from '../../src/platform/index.ts';
 import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
-import { ConnectionBudget } from '../../src/runtime/internal.ts';
+import { addressGuard, ConnectionBudget } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { addCluster, type Target } from '../../test/rollout-e2e/support/testbed.ts';
 import { systemNamespace, unapproved } from '../../test/rollout-e2e/support/timing.ts';
@@ -88,6 +88,9 @@ export async function startStage(clusters: number): Promise<Stage> {
       {
         client: connectTo(management.kubeconfig, undo),
         platformNamespace: systemNamespace,
+        guard: addressGuard(
+          [repository.url, ...targets.map(({ plane }) => plane.url)].map((each) => new URL(each).host),
+        ),
         rollouts: { keys, helm: { program: helm }, settings: unapproved },
       },
       platform,

@@ -30,6 +30,7 @@ export { admissionPipeline, type Pipeline } from './gates/pipeline.ts';
 export { decide, gates } from './gates/platform.ts';
 export { mutateForPlatform } from './gates/platform-mutation.ts';
 export { withoutItself } from './gates/policies/applicable-policies.ts';
+export { defaultBreakGlassGroup } from './gates/policies/break-glass.ts';
 export type { PolicySource } from './gates/policies/evaluation.ts';
 export * from './live-policies/index.ts';
 export { type Deadline, deadlineIn } from './review/deadline.ts';

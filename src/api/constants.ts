@@ -34,3 +34,9 @@ export const ABANDON_CLEANUP_ANNOTATION = `${GROUP}/abandon-cleanup`;
  * Broker takes over.
  */
 export const TAKE_OVER_ANNOTATION = `${GROUP}/take-over`;
+
+/**
+ * The annotation on a Kubernetes Secret that lists, separated by commas, who may use it beside those it is bound to:
+ * Services of its namespace or, in the secret store of a target, namespaces. `*` is everybody there.
+ */
+export const USABLE_BY_ANNOTATION = `${GROUP}/usable-by`;

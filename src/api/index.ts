@@ -39,6 +39,7 @@ export {
   RETRY_ANNOTATION,
   TAKE_OVER_ANNOTATION,
   TEAM_LABEL,
+  USABLE_BY_ANNOTATION,
   VERSION,
 } from './constants.ts';
 export { type CustomResourceDefinition, crdFor } from './crd.ts';
@@ -56,9 +57,11 @@ export {
 export { type Database, database } from './database.ts';
 export { type DeploymentTarget, deploymentTarget } from './deployment-target.ts';
 export { millisecondsOf } from './duration.ts';
+export { coversHost, hostsOverlap } from './hosts.ts';
 export { type JsonSchema, schemaFor } from './json-schema.ts';
 export { type Kind, type ManifestOf, type ObjectOf, openApiOf } from './kind.ts';
 export { deployableKinds, kindNamed, kinds } from './kinds.ts';
+export { teamOfNamespace } from './namespace-team.ts';
 export { mostDefinitionsOfAnOperator, type Operator, operator } from './operator.ts';
 export {
   type ClusterState,

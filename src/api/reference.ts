@@ -73,13 +73,19 @@ function fieldsOf(schema: OpenApiSchema, path: string): { path: string; required
 }
 
 function below(field: OpenApiSchema, path: string): ReturnType<typeof fieldsOf> {
-  if (isLabelSelector(field)) return [];
+  if (isLabelSelector(field)) return fieldsOf({ ...field, properties: beyondLabels(field) }, path);
   if (field.items) return below(field.items, `${path}[]`);
   if (field.additionalProperties) return below(field.additionalProperties, `${path}.*`);
   return fieldsOf(field, path);
 }
 
-/** A label selector takes one row instead of six: every reader knows its fields. */
+/** The fields that a selector has in addition to those of every label selector. */
+function beyondLabels({ properties }: OpenApiSchema): NonNullable<OpenApiSchema['properties']> {
+  const { matchLabels: _, matchExpressions: __, ...more } = properties ?? {};
+  return more;
+}
+
+/** The labels of a selector take one row instead of six: every reader knows these fields. */
 function isLabelSelector(field: OpenApiSchema): boolean {
   return field['x-kubernetes-map-type'] === 'atomic' && field.properties?.matchLabels !== undefined;
 }

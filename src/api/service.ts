@@ -8,6 +8,7 @@ import {
   shortName,
   unobserved,
 } from './common/index.ts';
+import { HOST_PATTERN } from './hosts.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, integer, integerOrText, list, listByKey, map, object, set, text } from './schema/index.ts';
 
@@ -19,8 +20,8 @@ const amounts = (description: string) =>
 
 const protocolOf = (variable: string) => `(has(${variable}.protocol) ? ${variable}.protocol : 'TCP')`;
 
-const keyOf = (what: string) =>
-  object(`Key of a ${what} in the namespace of this object.`, {
+const keyOf = (what: string, rule = '') =>
+  object(`Key of a ${what} in the namespace of this object.${rule}`, {
     name: objectName(`Name of the ${what}.`),
     key: text('Key to read.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
     optional: boolean('Whether the service can start without the key.').optional(),
@@ -30,7 +31,10 @@ const environmentVariable = object('An environment variable.', {
   name: text('Name of the variable.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
   value: text('Value of the variable.', { maxLength: 32_768 }).optional(),
   valueFrom: object('Source of the value.', {
-    secretKeyRef: keyOf('Kubernetes Secret').optional(),
+    secretKeyRef: keyOf(
+      'Kubernetes Secret',
+      ' The Secret must be bound to this object through `spec.dependencies`, or marked as usable by it.',
+    ).optional(),
     configMapKeyRef: keyOf('ConfigMap').optional(),
   })
     .rules({
@@ -68,13 +72,13 @@ const loadBalancer = object('Load balancer: access from outside of the cluster.'
     'Whether the load balancer is enabled. Set it to false to disable it and keep the settings.',
   ).default(true),
   // There is no default: the user decides who can reach the service, and a policy can restrict it.
-  scope: choice('Reachability: `internal` is the company network, `external` the internet.', [
-    'internal',
-    'external',
-  ]).optional(),
-  host: text('Host name, for example `users.company.com`.', {
+  scope: choice(
+    'Reachability: `internal` is the company network, `external` the internet. Without it, the service must not be reachable from the internet.',
+    ['internal', 'external'],
+  ).optional(),
+  host: text('Host name, for example `users.company.com`. It must belong to the team: see `spec.hosts` of the Team.', {
     maxLength: 253,
-    pattern: '^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+    pattern: HOST_PATTERN,
   }).optional(),
   path: text('Path prefix.', { maxLength: 1024, pattern: '^/\\S*$' }).default('/'),
   port: integerOrText(
@@ -84,7 +88,9 @@ const loadBalancer = object('Load balancer: access from outside of the cluster.'
     },
   ).optional(),
   tls: object('TLS settings.', {
-    secretName: objectName('Kubernetes Secret with the certificate and the key.').optional(),
+    secretName: objectName(
+      'Kubernetes Secret with the certificate and the key. It must be marked as usable by this object.',
+    ).optional(),
   }).optional(),
   sourceRanges: set(
     'Source networks that can connect, in CIDR notation. Defaults to all networks that `scope` admits.',

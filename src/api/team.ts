@@ -11,6 +11,7 @@ import {
   shortName,
   statusFields,
 } from './common/index.ts';
+import { HOST_PATTERN } from './hosts.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { immutable, integer, map, object, set, text } from './schema/index.ts';
 
@@ -39,6 +40,15 @@ const spec = object('Desired state of the team.', {
     'Resource quota of the namespace, as in a ResourceQuota: `requests.cpu`, `limits.memory`, `count/databases.platform.company.com` …',
     quantity('Limit, for example `"20"` or `64Gi`.'),
     { maxProperties: 64 },
+  ).optional(),
+  hosts: set(
+    'Hosts of the team: names, or `*.` followed by a domain for every name below it. Services of the team can use only these; no two Teams can have the same. Only platform administrators write Teams.',
+    text('A host such as `users.company.com` or `*.backend.company.com`.', {
+      minLength: 1,
+      maxLength: 253,
+      pattern: HOST_PATTERN,
+    }),
+    { maxItems: 64 },
   ).optional(),
   costTags: costTags.optional(),
 }).rules(
@@ -95,6 +105,7 @@ spec:
     requests.cpu: "20"
     requests.memory: 64Gi
     count/databases.platform.company.com: "10"
+  hosts: [users.company.com, "*.backend.company.com"]
   costTags:
     cost-center: "4711"
 `,

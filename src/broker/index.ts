@@ -18,3 +18,4 @@ export * from './reference/index.ts';
 export * from './reports/index.ts';
 export * from './sink.ts';
 export * from './status-api/index.ts';
+export { variableConflicts } from './variables.ts';

@@ -18,6 +18,7 @@ import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareClusters } from './clusters/command.ts';
 import { describeFailure, exitCodeOf } from './common/failure.ts';
+import { terminal } from './common/streams.ts';
 import { version } from './common/version.ts';
 import { declareConvert } from './convert/command.ts';
 import { declareCost } from './cost/command.ts';
@@ -26,6 +27,7 @@ import { declareExplain } from './explain/command.ts';
 import { declareGraph } from './graph/command.ts';
 import { declareImpact } from './impact/command.ts';
 import { declareOperators } from './operators/command.ts';
+import { declareRbac } from './rbac/command.ts';
 import { declareRollout } from './rollout/command.ts';
 import { declareServe } from './serve/command.ts';
 import { declareTest } from './test/command.ts';
@@ -41,6 +43,7 @@ const commands: readonly (readonly [string, (command: Command, done: (code: numb
   ['test', declareTest],
   ['convert', declareConvert],
   ['crd', declareCrd],
+  ['rbac', declareRbac],
   ['broker', declareBroker],
   ['clusters', declareClusters],
   ['operators', declareOperators],
@@ -89,7 +92,7 @@ async function run(args: string[]): Promise<number> {
   } catch (error) {
     // commander has already printed what is wrong; --help and --version end here too.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`kidp: ${describeFailure(error)}\n`);
+    terminal.err.write(`kidp: ${describeFailure(error)}\n`);
     return exitCodeOf(error);
   }
 }

@@ -6,6 +6,7 @@ import { issueLeaf, type KeyPair } from './pki.ts';
 import { manageProcess, type ProcessHandle } from './process.ts';
 import { ask, type TlsClient } from './request.ts';
 import type { ControlPlaneState } from './state.ts';
+import { webhookClientFiles } from './webhook-client.ts';
 
 /** An audit.k8s.io/v1 Policy without its apiVersion and kind. */
 export interface AuditPolicy {
@@ -36,14 +37,18 @@ interface ApiServerOptions {
   /** Called at each start. */
   port: () => number;
   admin: () => TlsClient;
+  /** The webhooks that are called with a client certificate. */
+  webhooks?: readonly string[] | undefined;
   audit?: AuditPolicy | undefined;
   encryption?: EncryptionOptions | undefined;
+  /** The address for nodes; without it, loopback only. */
+  address?: string | undefined;
   /** Further flags, without leading dashes; they take precedence over the built-in ones. */
   flags: Readonly<Record<string, string>>;
 }
 
 const serviceAddress = '10.96.0.1';
-export const servingHosts = [
+const ownHosts = [
   '127.0.0.1',
   'localhost',
   serviceAddress,
@@ -52,6 +57,9 @@ export const servingHosts = [
   'kubernetes.default.svc',
   'kubernetes.default.svc.cluster.local',
 ];
+
+export const servingHosts = (address: string | undefined): string[] =>
+  address === undefined ? ownHosts : [...ownHosts, address];
 
 export const auditLogIn = (directory: string): string => join(directory, 'audit.log');
 
@@ -98,16 +106,23 @@ async function writeFiles(options: ApiServerOptions) {
   };
   await writeServingPair(
     directory,
-    issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts }),
+    issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts(options.address) }),
   );
   const proxy = issueLeaf(state.frontProxyAuthority, { commonName: 'front-proxy-client' });
+  const kubelets = issueLeaf(state.clientAuthority, {
+    commonName: 'kube-apiserver-kubelet-client',
+    organizations: ['system:masters'],
+  });
   return {
     clientAuthority: await write('client-authority.crt', state.clientAuthority.certificate),
     frontProxyAuthority: await write('front-proxy-authority.crt', state.frontProxyAuthority.certificate),
     proxyCertificate: await write('front-proxy-client.crt', proxy.certificate),
     proxyKey: await write('front-proxy-client.key', proxy.key),
+    kubeletCertificate: await write('kubelet-client.crt', kubelets.certificate),
+    kubeletKey: await write('kubelet-client.key', kubelets.key),
     signingKey: await write('service-account.key', state.serviceAccount.privateKey),
     verifyingKey: await write('service-account.pub', state.serviceAccount.publicKey),
+    admission: options.webhooks && (await webhookClientFiles(state, options.webhooks, write)),
     auditPolicy: options.audit && (await write('audit-policy.json', JSON.stringify(auditDocument(options.audit)))),
     encryption:
       options.encryption &&
@@ -121,11 +136,8 @@ async function writeFiles(options: ApiServerOptions) {
 function flagsOf(options: ApiServerOptions, files: Awaited<ReturnType<typeof writeFiles>>): Record<string, string> {
   const { etcd, directory } = options;
   return {
-    'bind-address': '127.0.0.1',
+    ...reachability(options.address, files),
     'secure-port': String(options.port()),
-    'advertise-address': '127.0.0.1',
-    // An Endpoints object must not contain a loopback address, and nothing inside the cluster could reach it.
-    'endpoint-reconciler-type': 'none',
     'etcd-servers': etcd.endpoints.join(','),
     'etcd-cafile': etcd.clientFiles.authority,
     'etcd-certfile': etcd.clientFiles.certificate,
@@ -148,10 +160,34 @@ function flagsOf(options: ApiServerOptions, files: Awaited<ReturnType<typeof wri
     'proxy-client-cert-file': files.proxyCertificate,
     'proxy-client-key-file': files.proxyKey,
     profiling: 'false',
+    ...(files.admission === undefined ? {} : { 'admission-control-config-file': files.admission }),
     ...(files.auditPolicy === undefined
       ? {}
       : { 'audit-policy-file': files.auditPolicy, 'audit-log-path': auditLogIn(directory) }),
     ...(files.encryption === undefined ? {} : { 'encryption-provider-config': files.encryption }),
+  };
+}
+
+function reachability(
+  address: string | undefined,
+  files: { kubeletCertificate: string; kubeletKey: string },
+): Record<string, string> {
+  if (address === undefined) {
+    return {
+      'bind-address': '127.0.0.1',
+      'advertise-address': '127.0.0.1',
+      // An Endpoints object must not contain a loopback address, and nothing inside the cluster could reach it.
+      'endpoint-reconciler-type': 'none',
+    };
+  }
+  return {
+    // This machine's own probes use loopback.
+    'bind-address': '0.0.0.0',
+    'advertise-address': address,
+    'endpoint-reconciler-type': 'lease',
+    'kubelet-preferred-address-types': 'InternalIP',
+    'kubelet-client-certificate': files.kubeletCertificate,
+    'kubelet-client-key': files.kubeletKey,
   };
 }
 

@@ -39,6 +39,13 @@ export interface ControlPlaneOptions {
   scheduler?: boolean;
   /** The number of nodes that KWOK simulates, with all pods on them; 0 means no KWOK. */
   nodes?: number;
+  /**
+   * The address of this machine that nodes and other machines of its network reach; the default is loopback only. The API server then
+   * calls kubelets with a client certificate.
+   */
+  address?: string;
+  /** The webhooks that are called with a client certificate: `HOST:PORT`, `SERVICE.NAMESPACE.svc[:PORT]`, or `*`. */
+  webhooks?: readonly string[];
   audit?: AuditPolicy;
   encryption?: EncryptionOptions;
   /** Further flags of kube-apiserver, without leading dashes; they take precedence over the built-in ones. */
@@ -49,7 +56,7 @@ export interface ControlPlaneOptions {
 
 export interface ControlPlane {
   readonly directory: string;
-  /** `https://127.0.0.1:port` */
+  /** `https://127.0.0.1:port`, or with `address` */
   readonly url: string;
   /** The CA certificate (PEM) of the API server's current serving certificate. */
   readonly authority: string;
@@ -60,6 +67,8 @@ export interface ControlPlane {
   readonly controllerManager: ProcessHandle | undefined;
   readonly scheduler: ProcessHandle | undefined;
   readonly kwok: ProcessHandle | undefined;
+  /** The CA certificate (PEM) of the certificate with which the API server calls `webhooks`; undefined without them. */
+  readonly webhookAuthority: string | undefined;
   /** The audit log, one JSON event per line, if an audit policy was given. */
   readonly auditLog: string | undefined;
   /** The encryption key in base64, with which another control plane can read an encrypted snapshot of this one. */
@@ -124,6 +133,7 @@ async function assemble(assembly: Assembly): Promise<ControlPlane> {
   await rm(join(path, 'logs'), { recursive: true, force: true });
   await mkdir(join(path, 'logs'), { mode: 0o700 });
   const state = (await loadState(path)) ?? newState(options.keys);
+  if (options.webhooks !== undefined) state.webhookAuthority ??= createAuthority('kidp-webhook-clients', options.keys);
   const save = async () => {
     if (!throwaway) await saveState(path, state);
   };
@@ -155,12 +165,16 @@ async function assemble(assembly: Assembly): Promise<ControlPlane> {
     etcd,
     apiServer: server.handle,
     ...parts,
+    webhookAuthority: options.webhooks === undefined ? undefined : state.webhookAuthority?.certificate,
     auditLog: options.audit === undefined ? undefined : auditLogIn(server.directory),
     encryptionKey: options.encryption?.key ?? state.encryptionKey,
     kubeconfigFor: users.kubeconfigFor,
     async replaceServingCertificate({ authority = 'same', restart = false } = {}) {
       if (authority === 'new') state.servingAuthority = createAuthority('kidp-servers', options.keys);
-      const pair = issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts });
+      const pair = issueLeaf(state.servingAuthority, {
+        commonName: 'kube-apiserver',
+        hosts: servingHosts(options.address),
+      });
       if (restart) await server.handle.stop();
       await writeServingPair(server.directory, pair);
       if (restart) await server.handle.start();
@@ -217,8 +231,10 @@ async function startApiServer(assembly: Assembly, state: ControlPlaneState, etcd
     etcdPrefix: options.etcd !== undefined && 'prefix' in options.etcd ? options.etcd.prefix : '/registry',
     port: () => port,
     admin,
+    webhooks: options.webhooks,
     audit: options.audit,
     encryption: options.encryption,
+    address: options.address,
     flags: {
       // Without a controller-manager no service accounts are created, which this plugin requires for every pod.
       ...(options.controllerManager === true ? {} : { 'disable-admission-plugins': 'ServiceAccount' }),
@@ -230,7 +246,13 @@ async function startApiServer(assembly: Assembly, state: ControlPlaneState, etcd
     try {
       await handle.start();
       state.apiServerPort = port;
-      return { handle, directory: own, port: () => port, url: () => `https://127.0.0.1:${port}`, admin };
+      return {
+        handle,
+        directory: own,
+        port: () => port,
+        url: () => `https://${options.address ?? '127.0.0.1'}:${port}`,
+        admin,
+      };
     } catch (error) {
       if (attempt === 5 || options.port !== undefined || !portWasTaken(error)) throw error;
       port = await freePort();

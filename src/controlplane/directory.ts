@@ -23,7 +23,7 @@ export interface ControlPlaneDirectory {
 
 interface DirectoryOptions {
   /** The owner, which is part of the names of the directory and its lock. */
-  owner: 'control-plane' | 'kafka';
+  owner: 'control-plane' | 'kafka' | 'real-cluster';
   /** The path of a kept directory; by default the directory is temporary. */
   kept?: string | undefined;
   /** Empties a kept directory, once it is certain that no process uses it. */

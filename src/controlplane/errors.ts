@@ -16,7 +16,9 @@ type ControlPlaneErrorCode =
   | 'port/taken'
   | 'state/in-use'
   | 'state/unusable'
-  | 'etcd/command-failed';
+  | 'etcd/command-failed'
+  | 'nodes/command-failed'
+  | 'nodes/unavailable';
 
 export class ControlPlaneError extends Error {
   readonly code: ControlPlaneErrorCode;

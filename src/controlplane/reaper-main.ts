@@ -1,16 +1,20 @@
 /**
  * The reaper process, which outlives its runner by moments. It gets the processes that are already running as an argument, and reads the
  * ones that the runner starts from standard input, one JSON message per line. When the pipe closes, because the runner stopped, crashed or
- * was killed, it kills the remaining processes and removes the temporary directories.
+ * was killed, it kills the remaining processes and removes the temporary directories, links and cgroups.
  */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removeGroups } from './cgroups.ts';
 import { identityOf, isAlive, type ProcessIdentity, signalGroup, signalProcess } from './identity.ts';
 import type { ReaperMessage } from './reaper.ts';
 
 const processes = new Map<number, ProcessIdentity>();
 const directories = new Set<string>();
+const links = new Set<string>();
+const cgroups = new Set<string>();
 const [, , token = '', known = '[]'] = process.argv;
 
 for (const message of JSON.parse(known) as ReaperMessage[]) take(message);
@@ -22,6 +26,8 @@ for (let left = kill(); left.length > 0; left = kill()) {
   for (let waited = 0; left.some(isAlive) && waited < 10_000; waited += 20) await sleep(20);
   if (left.some(isAlive)) break;
 }
+for (const link of links) spawnSync('ip', ['link', 'delete', link], { stdio: 'ignore' });
+for (const cgroup of cgroups) await removeGroups(cgroup);
 for (const directory of directories)
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 
@@ -29,7 +35,10 @@ function take(message: ReaperMessage): void {
   if ('started' in message) processes.set(message.started.pid, message.started);
   else if ('ended' in message) processes.delete(message.ended);
   else if ('directory' in message) directories.add(message.directory);
-  else directories.delete(message.kept);
+  else if ('kept' in message) directories.delete(message.kept);
+  else if ('link' in message) links.add(message.link);
+  else if ('unlinked' in message) links.delete(message.unlinked);
+  else cgroups.add(message.cgroup);
 }
 
 /** Returns the processes that it killed. */

@@ -6,7 +6,15 @@ import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ProcessIdentity } from './identity.ts';
 
-export type ReaperMessage = { started: ProcessIdentity } | { ended: number } | { directory: string } | { kept: string };
+export type ReaperMessage =
+  | { started: ProcessIdentity }
+  | { ended: number }
+  | { directory: string }
+  | { kept: string }
+  // What a cluster with real nodes leaves on the machine: a network link, and a cgroup.
+  | { link: string }
+  | { unlinked: string }
+  | { cgroup: string };
 
 interface Reaper {
   /** The watcher's own process id. */
@@ -29,6 +37,8 @@ function startReaper(): Reaper {
   const token = randomUUID();
   const processes = new Map<number, ProcessIdentity>();
   const directories = new Set<string>();
+  const links = new Set<string>();
+  const cgroups = new Set<string>();
   let watcher = spawnWatcher();
 
   function spawnWatcher(): ChildProcess & { stdin: Writable } {
@@ -36,6 +46,8 @@ function startReaper(): Reaper {
     const known: ReaperMessage[] = [
       ...[...processes.values()].map((started) => ({ started })),
       ...[...directories].map((directory) => ({ directory })),
+      ...[...links].map((link) => ({ link })),
+      ...[...cgroups].map((cgroup) => ({ cgroup })),
     ];
     const child = spawnProgram(token, known);
     const born = Date.now();
@@ -55,7 +67,10 @@ function startReaper(): Reaper {
       if ('started' in message) processes.set(message.started.pid, message.started);
       else if ('ended' in message) processes.delete(message.ended);
       else if ('directory' in message) directories.add(message.directory);
-      else directories.delete(message.kept);
+      else if ('kept' in message) directories.delete(message.kept);
+      else if ('link' in message) links.add(message.link);
+      else if ('unlinked' in message) links.delete(message.unlinked);
+      else cgroups.add(message.cgroup);
       return write(watcher.stdin, message);
     },
   };

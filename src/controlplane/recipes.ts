@@ -1,6 +1,16 @@
 /** The recipes: which programs are built from which Go module. The modules are in `recipes/`. */
 
-type AssetName = 'kubernetes' | 'kubectl' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
+type AssetName =
+  | 'kubernetes'
+  | 'kubectl'
+  | 'etcd'
+  | 'kwok'
+  | 'helm'
+  | 'flux-source'
+  | 'flux-kustomize'
+  | 'node'
+  | 'coredns'
+  | 'pause';
 
 export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl';
 
@@ -12,7 +22,11 @@ export type Program =
   | 'kwok'
   | 'helm'
   | 'source-controller'
-  | 'kustomize-controller';
+  | 'kustomize-controller'
+  | 'kubelet'
+  | 'kube-proxy'
+  | 'coredns'
+  | 'pause';
 
 export interface Recipe {
   asset: string;
@@ -129,6 +143,34 @@ export const recipes: Readonly<Record<AssetName, Recipe>> = {
       into: 'kustomize-controller-crds',
     },
     gigabytes: 4,
+  },
+  node: {
+    asset: 'node',
+    version: kubernetesVersion,
+    package: '.',
+    variables: kubernetesVariables,
+    output: 'node',
+    programs: ['kubelet', 'kube-proxy'],
+    gigabytes: 2,
+  },
+  coredns: {
+    asset: 'coredns',
+    version: '1.14.2',
+    package: '.',
+    variables: {},
+    output: 'coredns',
+    programs: ['coredns'],
+    gigabytes: 2,
+  },
+  // Static, because its image has nothing else.
+  pause: {
+    asset: 'pause',
+    version: '1',
+    package: '.',
+    variables: {},
+    output: 'pause',
+    programs: ['pause'],
+    gigabytes: 1,
   },
 };
 

@@ -12,6 +12,8 @@ export interface ControlPlaneState {
   servingAuthority: KeyPair;
   etcdAuthority: KeyPair;
   frontProxyAuthority: KeyPair;
+  /** The CA of the certificate with which the API server calls webhooks. A state of an earlier version has none. */
+  webhookAuthority?: KeyPair;
   serviceAccount: { privateKey: string; publicKey: string };
   /** The base64 of the 32-byte key for encryption at rest. */
   encryptionKey: string;

@@ -70,3 +70,21 @@ export const schemaOf = (version: CrdVersion): CrdSchema | undefined => version.
 export const storageVersion = (crd: Crd): CrdVersion | undefined => crd.spec.versions.find(({ storage }) => storage);
 
 export const conversionStrategy = (crd: Crd): string => crd.spec.conversion?.strategy ?? 'None';
+
+const KUBERNETES_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+
+/** Orders names of versions as Kubernetes does, the preferred one first: v10, v2, v1, v11beta2, v3beta1, v12alpha1, foo1, foo10. */
+function byPriority(one: string, other: string): number {
+  const [left, right] = [one, other].map((name) => KUBERNETES_VERSION.exec(name));
+  if (!left || !right) return left ? -1 : right ? 1 : one < other ? -1 : 1;
+  const stability = (match: RegExpExecArray): number => ['alpha', 'beta', undefined].indexOf(match[2]);
+  return (
+    stability(right) - stability(left) ||
+    Number(right[1]) - Number(left[1]) ||
+    Number(right[3] ?? 0) - Number(left[3] ?? 0)
+  );
+}
+
+/** `preferredVersion` returns the version that clients use if they do not name one: kubectl, backups, garbage collection. */
+export const preferredVersion = (crd: Crd): CrdVersion | undefined =>
+  crd.spec.versions.filter(({ served }) => served).sort((one, other) => byPriority(one.name, other.name))[0];

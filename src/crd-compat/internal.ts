@@ -3,9 +3,9 @@
  * does not export this file, so its names change without notice.
  */
 
-// Definitions: key order, and the version that objects are stored in.
+// Definitions: key order, and the versions that objects are stored in and that clients prefer.
 export { alike } from './canonical.ts';
-export { storageVersion } from './crd.ts';
+export { preferredVersion, storageVersion } from './crd.ts';
 
 // Example objects of a schema.
 export { sample } from './instance/index.ts';

@@ -62,7 +62,8 @@ test.each([
   {
     reason: 'a rule without a rule',
     field: { type: 'string', 'x-kubernetes-validations': [{ message: 'x' }] },
-    message: 'x-kubernetes-validations must be a list of rules, each with a string `rule`.',
+    message:
+      'x-kubernetes-validations must be a list of rules, each with a string `rule` and only strings as messages, reason and field path.',
   },
 ])('$reason', ({ field, message, path = '' }) => {
   const [issue] = readCrd(definition(field)).issues;

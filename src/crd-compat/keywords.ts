@@ -12,6 +12,9 @@ interface Wanted {
 const isText = (value: unknown): boolean => typeof value === 'string';
 const listOf = (holds: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(holds);
 
+const isTextOrAbsent = (value: unknown): boolean => value === undefined || value === null || isText(value);
+const ruleTexts = ['message', 'messageExpression', 'reason', 'fieldPath'];
+
 const anything: Wanted = { words: 'anything', holds: () => true };
 const text: Wanted = { words: 'a string', holds: isText };
 const flag: Wanted = { words: 'true or false', holds: (value) => typeof value === 'boolean' };
@@ -56,8 +59,10 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
     'x-kubernetes-map-type': text,
     'x-kubernetes-list-map-keys': texts,
     'x-kubernetes-validations': {
-      words: 'a list of rules, each with a string `rule`',
-      holds: listOf((rule) => isObject(rule) && isText(rule.rule)),
+      words: 'a list of rules, each with a string `rule` and only strings as messages, reason and field path',
+      holds: listOf(
+        (rule) => isObject(rule) && isText(rule.rule) && ruleTexts.every((name) => isTextOrAbsent(rule[name])),
+      ),
     },
   }),
 );

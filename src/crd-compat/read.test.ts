@@ -42,6 +42,26 @@ const rows: readonly { reason: string; value: unknown; code: CrdIssueCode; path:
     code: 'wrong-type',
     path: 'spec.versions',
   },
+  {
+    reason: 'a selectable field that is nothing',
+    value: crdOf([version({ type: 'object' }, { selectableFields: [null as never] })]),
+    code: 'missing',
+    path: 'spec.versions[0].selectableFields[0]',
+  },
+  {
+    reason: 'a printer column whose path is no string',
+    value: crdOf([
+      version({ type: 'object' }, { additionalPrinterColumns: [{ name: 'a', type: 'string', jsonPath: 5 as never }] }),
+    ]),
+    code: 'wrong-type',
+    path: 'spec.versions[0].additionalPrinterColumns[0].jsonPath',
+  },
+  {
+    reason: 'a rule whose message is no string',
+    value: spec({ type: 'object', 'x-kubernetes-validations': [{ rule: 'true', message: {} }] }),
+    code: 'wrong-type',
+    path: `${at}.properties.spec.x-kubernetes-validations`,
+  },
   { reason: 'no schema', value: crdOf([{ name: 'v1', served: true, storage: true }]), code: 'missing', path: at },
   {
     reason: 'stored in no version',

@@ -240,6 +240,27 @@ function* definitionIssues(document: Members): Generator<CrdIssue> {
   yield* versionIssues(spec.versions, fault);
 }
 
+/** The lists of a version, and the fields that each of their items must have. */
+const listedTexts: Readonly<Record<string, readonly string[]>> = {
+  additionalPrinterColumns: ['name', 'type', 'jsonPath'],
+  selectableFields: ['jsonPath'],
+};
+
+function* itemIssues(
+  items: readonly unknown[],
+  texts: readonly string[],
+  path: string,
+  fault: (wanted: Wanted, value: unknown, path: string) => CrdIssue,
+): Generator<CrdIssue> {
+  for (const [index, value] of items.entries()) {
+    const item = members(value);
+    if (item === undefined) yield fault('object', value, `${path}[${index}]`);
+    else
+      for (const name of texts)
+        if (!isOf.text(item[name])) yield fault('text', item[name], `${path}[${index}].${name}`);
+  }
+}
+
 function* versionIssues(
   versions: readonly unknown[],
   fault: (wanted: Wanted, value: unknown, path: string) => CrdIssue,
@@ -267,9 +288,11 @@ function* versionIssues(
       if (!isOf.boolean(version[flag])) yield fault('boolean', version[flag], `${path}.${flag}`);
     }
     if (version.storage === true) stored++;
-    for (const list of ['additionalPrinterColumns', 'selectableFields']) {
-      if (version[list] !== undefined && !isOf.list(version[list]))
-        yield fault('list', version[list], `${path}.${list}`);
+    for (const [list, texts] of Object.entries(listedTexts)) {
+      const items = version[list];
+      if (items === undefined) continue;
+      if (!Array.isArray(items)) yield fault('list', items, `${path}.${list}`);
+      else yield* itemIssues(items, texts, `${path}.${list}`, fault);
     }
     const schema = members(version.schema)?.openAPIV3Schema;
     if (!isOf.object(schema)) yield fault('object', schema, `${path}.schema.openAPIV3Schema`);

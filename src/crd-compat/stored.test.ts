@@ -33,6 +33,15 @@ describe('storedObjectsCheck', () => {
     expect(result.first[0]?.reasons[0]).toMatch(/^\.spec\.value: .*existing value is grandfathered/);
   });
 
+  test('reads through the preferred version if it changed, and lists the paths without values', () => {
+    const v2 = version(specOf({ type: 'integer' }), { name: 'v2', storage: false });
+    const before = of({ type: 'string' });
+    const result = check(before, crdOf([...before.spec.versions, v2]), widget('secret'));
+    expect(result).toMatchObject({ broken: 1, first: [{ name: 'a', paths: ['.spec.value'] }] });
+    const webhook = { conversion: { strategy: 'Webhook' } };
+    expect(check(before, crdOf([...before.spec.versions, v2], webhook), widget('secret')).broken).toBe(0);
+  });
+
   const rows: readonly {
     reason: string;
     before: CrdSchema;

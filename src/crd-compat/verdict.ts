@@ -38,7 +38,7 @@ export interface Change {
    * the values could not be decided.
    */
   readonly decidedBy: 'acceptance' | 'syntax';
-  /** A concrete case that shows a breaking change. */
+  /** A concrete case that shows a breaking change, or a risky one if there is one. */
   readonly witness?: Witness;
 }
 
@@ -46,7 +46,7 @@ export interface Change {
 export type WitnessOutcome =
   /** The manifest is accepted before the change and refused on a create after it. */
   | 'refused'
-  /** The stored object is refused on an update of an unrelated field. */
+  /** The stored object is refused on an update: to `update`, or of an unrelated field. */
   | 'update-refused'
   /** The object is accepted or read, and fields are missing. */
   | 'pruned'
@@ -57,8 +57,12 @@ export type WitnessOutcome =
 
 export interface Witness {
   readonly outcome: WitnessOutcome;
-  /** A whole object that is valid before the change. */
+  /** A whole object that is valid before the change; with a version or a field that is new, after it. */
   readonly object?: Json;
+  /** The version that a client reads the object through, and writes it back, if that shows the change. */
+  readonly through?: string;
+  /** The object that `object` is updated to, if the update shows the change. */
+  readonly update?: Json;
   /** The request, such as `GET /apis/example.com/v1/widgets`, if no object shows the change. */
   readonly request?: string;
   /** The path in the object that shows the change. */

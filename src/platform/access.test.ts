@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Client } from '../runtime/index.ts';
-import { demandAccess, described, dispatchRights, type Right, rights, rolloutRights } from './access.ts';
+import type { Right } from '../runtime/internal.ts';
+import { demandAccess, described, dispatchRights, rights, rolloutRights } from './access.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

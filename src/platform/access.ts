@@ -17,11 +17,12 @@ import {
   operatorInstallation,
   policy,
   policyException,
+  service,
   team,
   VERSION,
 } from '../api/index.ts';
-import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../runtime/index.ts';
-import { coreNamespaces as namespaces } from '../runtime/internal.ts';
+import { type Client, ConfigError, isNotFound } from '../runtime/index.ts';
+import { isAllowed, coreNamespaces as namespaces, type Right } from '../runtime/internal.ts';
 
 /** `demandAccess` throws a `ConfigError` that names what is missing and what to do. `source` names the credentials. */
 export async function demandAccess(
@@ -65,7 +66,7 @@ export async function demandRights(
 }
 
 /** The kinds that every replica watches. */
-const watchedKinds = [policy, policyException, team, application, approval, crdRevision];
+const watchedKinds = [policy, policyException, team, application, service, approval, crdRevision];
 
 async function demandKinds(client: Client, needed: readonly { readonly plural: string }[]): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
@@ -97,15 +98,6 @@ async function demandNamespace(client: Client, name: string): Promise<void> {
       hint: 'Create it, or choose another one with --namespace',
     });
   });
-}
-
-export interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly name?: string;
-  readonly namespace?: string;
 }
 
 const of = (verbs: string, group: string, resource: string, more: Partial<Right> = {}): Right[] =>
@@ -146,7 +138,7 @@ export function joinRights(namespace: string): Right[] {
   ];
 }
 
-/** The permissions for dispatch. */
+/** The permissions for dispatch. Connection Secrets are optional (manifests/connections). */
 export function dispatchRights(namespace: string): Right[] {
   const followed = [team, application, deploymentTarget, broker, ...deployableKinds];
   return [
@@ -160,7 +152,6 @@ export function dispatchRights(namespace: string): Right[] {
     ...['roles', 'rolebindings'].flatMap((resource) =>
       of('list watch create patch delete', 'rbac.authorization.k8s.io', resource),
     ),
-    ...of('get create update patch delete', '', 'secrets'),
     ...of('get list create patch', '', 'configmaps', { namespace }),
   ];
 }
@@ -179,30 +170,6 @@ export function rolloutRights(namespace: string): Right[] {
     ...of('get list watch create update patch delete', '', 'secrets', { namespace }),
     ...of('get create patch', '', 'configmaps', { namespace }),
   ];
-}
-
-interface AccessReview extends KubernetesObject {
-  spec: { resourceAttributes: Right };
-  status?: { allowed?: boolean };
-}
-
-const accessReviews: Resource = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'selfsubjectaccessreviews',
-  kind: 'SelfSubjectAccessReview',
-  namespaced: false,
-};
-
-async function isAllowed(client: Client, right: Right): Promise<boolean> {
-  const { status } = await client.create<AccessReview>(accessReviews, {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: accessReviews.kind,
-    // A review has no name, because it is answered and not stored.
-    metadata: {} as AccessReview['metadata'],
-    spec: { resourceAttributes: right },
-  });
-  return status?.allowed === true;
 }
 
 /** `described` formats permissions: `list, watch teams.platform.company.com; create secrets in kidp-system`. */

@@ -20,7 +20,7 @@ import {
   statusHandler,
 } from '../broker/index.ts';
 import { type Logger, type Manager, type Runnable, systemClock } from '../runtime/index.ts';
-import { sleep } from '../runtime/internal.ts';
+import { type AddressGuard, sleep } from '../runtime/internal.ts';
 
 interface FollowReportsOptions {
   readonly brokers: () => readonly Broker[];
@@ -32,6 +32,7 @@ interface FollowReportsOptions {
   readonly issuer: string;
   readonly verifier: BrokerVerifier;
   readonly sink: ReportSink;
+  readonly guard: AddressGuard;
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -108,6 +109,9 @@ function sourcesOf(brokers: readonly Broker[], shared: readonly string[] | undef
 
 const idOf = ({ bootstrapServers, topics }: Source): string => JSON.stringify([[...bootstrapServers].sort(), topics]);
 
+const sameServers = (some: readonly string[], others: readonly string[]): boolean =>
+  [...some].sort().join() === [...others].sort().join();
+
 interface Consumption {
   stop(): Promise<void>;
 }
@@ -115,11 +119,14 @@ interface Consumption {
 /** Creates missing topics first, and retries until Kafka answers. */
 function read(
   source: Source,
-  { kafka, issuer, verifier, sink, registry, log }: FollowReportsOptions,
+  { kafka, issuer, verifier, sink, guard, registry, log }: FollowReportsOptions,
   metrics: KafkaMetrics,
 ): Consumption {
   const stopping = new AbortController();
-  const connection = { bootstrapServers: source.bootstrapServers, tls: kafka?.tls, clientId: 'kidp', log };
+  const { bootstrapServers } = source;
+  // The shared cluster is the administrator's own; the others are named by authors of Brokers.
+  const isShared = kafka !== undefined && sameServers(bootstrapServers, kafka.bootstrapServers);
+  const connection = { bootstrapServers, tls: kafka?.tls, clientId: 'kidp', log, guard: isShared ? undefined : guard };
   const wanted = [
     ...platformTopics,
     ...source.topics.flatMap((name) => [{ name }, { name: deadLetterTopicOf(name), partitions: 1 }]),

@@ -27,6 +27,7 @@ import {
 } from '../broker/index.ts';
 import { addDeployableReconcilers, addPlatformReconcilers, type Settings } from '../reconcile/index.ts';
 import type { Client, EventRecorder, Logger, Manager } from '../runtime/index.ts';
+import { type AddressGuard, isAllowed } from '../runtime/internal.ts';
 import { followReports } from './broker-reports.ts';
 import type { Cleanup } from './cleanup.ts';
 
@@ -49,6 +50,8 @@ export interface DispatchOptions {
     | undefined;
   /** Allows tokens over plain HTTP to other machines, for clusters whose mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
+  /** Namespaces that no Team can claim: names, or prefixes that end in `*`. Those of the platform and of exceptions always are. */
+  readonly reservedNamespaces?: readonly string[] | undefined;
   readonly settings?: Partial<Settings> | undefined;
 }
 
@@ -59,6 +62,7 @@ export interface DispatchParts {
   readonly platformNamespace: string;
   readonly registry: Registry;
   readonly recorder: EventRecorder;
+  readonly guard: AddressGuard;
   /** The certificates of the webhook. */
   readonly certificates: ServingCertificate;
   readonly log: Logger;
@@ -73,7 +77,7 @@ export async function addDispatch(
   options: DispatchOptions,
   cleanup: Cleanup,
 ): Promise<{ readonly statusApi: StatusApi }> {
-  const { manager, client, source, platformNamespace, registry, recorder, log } = parts;
+  const { manager, client, source, platformNamespace, registry, recorder, guard, log } = parts;
   const { issuer = PLATFORM_ISSUER, kafka, insecureHttp = false } = options;
   const keys = await openKeyRing(secretKeyStore({ client, namespace: platformNamespace, name: brokerKeysSecret }), {
     issuer,
@@ -84,13 +88,26 @@ export async function addDispatch(
   const http = httpChannel({
     token: ({ name }) => keys.token({ audience: name, scope: DEPLOYMENTS_SCOPE }),
     insecureHttp,
+    guard,
   });
-  const kafkaBrokers = kafkaChannel({ ...kafka, sign: (bytes) => keys.sign(bytes), log, clientId: 'kidp' });
+  const kafkaBrokers = kafkaChannel({ ...kafka, sign: (bytes) => keys.sign(bytes), log, clientId: 'kidp', guard });
   cleanup.add('closing the connections to brokers', async () => {
     await Promise.all([http.close(), kafkaBrokers.close()]);
   });
 
-  const platform = addPlatformReconcilers(manager, { platformNamespace, recorder });
+  const connections = await isAllowed(client, { verb: 'list', group: '', resource: 'secrets' });
+  if (!connections) {
+    log.warn('no access to Secrets: connection Secrets are not written and dependencies are not bound', {
+      next: 'To enable them, apply manifests/connections and restart',
+    });
+  }
+  const platform = addPlatformReconcilers(manager, {
+    platformNamespace,
+    reservedNamespaces: options.reservedNamespaces,
+    exceptionNamespaces: source.options.exceptionNamespaces,
+    recorder,
+    connections,
+  });
   const brokers = () => manager.caches.store<Broker>(brokerKind.resource).list();
   const verifier = brokerVerifier({
     broker: (identity) => findBroker(brokers(), identity),
@@ -98,8 +115,9 @@ export async function addDispatch(
     log,
     metrics: identityMetrics(registry),
     insecureHttp,
+    guard,
   });
-  const encryptionKeyOf = brokerEncryption({ insecureHttp });
+  const encryptionKeyOf = brokerEncryption({ insecureHttp, guard });
   const gate = storedGate(source);
   cleanup.add('closing the gate', async () => gate.stop());
   let statusUrl: string | undefined;
@@ -113,6 +131,7 @@ export async function addDispatch(
       },
       encryptionKey: () => keys.encryptionKey(),
     },
+    connections,
     decrypt: (jwe) => keys.decrypt(jwe),
     seal: async (name, values) => {
       const object = brokers().find(({ metadata }) => metadata.name === name);
@@ -150,6 +169,6 @@ export async function addDispatch(
   });
   statusUrl = `${(url ?? statusApi.url).replace(/\/$/, '')}/v1/status`;
   cleanup.add('stopping the status API', () => statusApi.stop());
-  manager.add(followReports({ brokers, caches: manager.caches, kafka, issuer, verifier, sink, registry, log }));
+  manager.add(followReports({ brokers, caches: manager.caches, kafka, issuer, verifier, sink, guard, registry, log }));
   return { statusApi };
 }

@@ -4,7 +4,7 @@
  * In: a client of the cluster, addresses, settings, a logger. Out: a running platform (webhooks, controllers, status API, REST API) and
  * the steps that shut it down again. It must not know about command-line flags, terminals or local control planes.
  */
-export { demandRights, joinRights } from './access.ts';
+export { demandAccess, demandRights, joinRights } from './access.ts';
 export { type Cleanup, createCleanup } from './cleanup.ts';
 export { startComparing } from './crd-comparison.ts';
 export type { DispatchOptions } from './dispatch.ts';

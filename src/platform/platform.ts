@@ -43,6 +43,7 @@ import {
   startTelemetry,
   type TelemetrySettings,
 } from '../runtime/index.ts';
+import { type AddressGuard, addressGuard } from '../runtime/internal.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { RolloutsOptions } from './rollouts.ts';
@@ -50,7 +51,15 @@ import type { RolloutsOptions } from './rollouts.ts';
 export interface PlatformOptions
   extends Pick<
     AdmissionOptions,
-    'host' | 'port' | 'reusePort' | 'target' | 'failurePolicy' | 'certificateSecret' | 'drainMilliseconds'
+    | 'host'
+    | 'port'
+    | 'reusePort'
+    | 'target'
+    | 'failurePolicy'
+    | 'certificateSecret'
+    | 'clients'
+    | 'drainMilliseconds'
+    | 'breakGlassGroup'
   > {
   readonly client: Client;
   /** Set for one of several replicas. Without it this is the only one: it leads, and removes the webhook configurations when it stops. */
@@ -73,6 +82,8 @@ export interface PlatformOptions
   readonly rollouts?: RolloutsOptions | undefined;
   /** The collector of traces and metrics. If unset, metrics are only at `/metrics`. */
   readonly telemetry?: TelemetrySettings | undefined;
+  /** The guard of connections to addresses that users write; by default nothing that it refuses is allowed. */
+  readonly guard?: AddressGuard | undefined;
   readonly log?: Logger;
 }
 
@@ -106,7 +117,8 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
   const telemetry =
     options.telemetry === undefined ? undefined : startTelemetry({ settings: options.telemetry, registry, log });
   if (telemetry !== undefined) cleanup.add('flushing telemetry', () => telemetry.stop());
-  const { host, port, reusePort, target, failurePolicy, certificateSecret, drainMilliseconds } = options;
+  const { host, port, reusePort, target, failurePolicy, certificateSecret, clients, drainMilliseconds } = options;
+  const untrusted = clients === undefined;
   const admission = await startAdmission({
     client,
     host,
@@ -115,16 +127,19 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     target,
     failurePolicy,
     certificateSecret,
+    clients,
     drainMilliseconds,
     identity,
     installation: leaderElection && `${leaderElection.lease.namespace}/${leaderElection.lease.name}`,
     platformNamespace,
+    breakGlassGroup: options.breakGlassGroup,
     install: leaderElection === undefined,
     dispatches: options.dispatch !== undefined,
     policies: source,
     owners: source.owners,
     mapping: () => source.mapping,
-    policyGate: policyGate({ client, source }),
+    untrusted,
+    policyGate: policyGate({ client, source, untrusted }),
     crds: options.crds ?? {},
     asksAboutBreaking:
       options.rollouts === undefined
@@ -150,7 +165,9 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     platformNamespace,
     exceptionNamespaces,
     configurationName,
+    authenticates: !untrusted,
     reportApi: options.reportApi,
+    registry,
     ...(options.scan === undefined ? {} : { scan: options.scan }),
   });
   addCrdReconcilers(manager, { kept: defaultKeptRevisions, ...options.revisions });
@@ -162,6 +179,7 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     registry,
     recorder,
     certificates: admission.certificates,
+    guard: options.guard ?? addressGuard(),
     log,
   };
   const dispatch =

@@ -27,7 +27,7 @@ import {
 } from '../reconcile/index.ts';
 import { type Rest, type RestOptions, startRest } from '../rest/index.ts';
 import { type Client, type EventRecorder, type Logger, type Manager, noTracer, type Tracer } from '../runtime/index.ts';
-import type { ServingCertificate } from '../runtime/internal.ts';
+import type { AddressGuard, ServingCertificate } from '../runtime/internal.ts';
 import type { Cleanup } from './cleanup.ts';
 import { startComparing } from './crd-comparison.ts';
 import { countReplicas } from './replicas.ts';
@@ -39,8 +39,6 @@ export interface RolloutsOptions {
   readonly helm?: HelmLocation | undefined;
   /** The directory that `spec.chart.path` of Operators is relative to. */
   readonly charts?: string | undefined;
-  /** Loopback, link-local and cloud-metadata networks from which charts may be fetched; by default loopback only. */
-  readonly chartNetworks?: readonly string[] | undefined;
   readonly mail?: MailOptions | undefined;
   readonly rest?: RestServing | undefined;
   readonly tracer?: Tracer | undefined;
@@ -61,6 +59,7 @@ export interface RolloutsParts {
   readonly platformNamespace: string;
   readonly registry: Registry;
   readonly recorder: EventRecorder;
+  readonly guard: AddressGuard;
   /** The certificates of the webhook. */
   readonly certificates: ServingCertificate;
   readonly log: Logger;
@@ -72,17 +71,17 @@ export async function addRollouts(
   options: RolloutsOptions,
   cleanup: Cleanup,
 ): Promise<{ readonly rest: Rest | undefined }> {
-  const { manager, client, platformNamespace: systemNamespace, registry, recorder, log } = parts;
+  const { manager, client, platformNamespace: systemNamespace, registry, recorder, guard, log } = parts;
   const { keys, helm, settings, intervals = {}, tracer = noTracer } = options;
   // Wrong keys fail the start, rather than the first connection to a cluster.
   await keys.current();
-  const fleet = openFleet({ client, systemNamespace, keys, log });
+  const fleet = openFleet({ client, systemNamespace, keys, guard, log });
   cleanup.add('closing the connections to clusters', () => fleet.stop());
   const charts = openCharts({
     client,
     systemNamespace,
     folder: options.charts,
-    networks: options.chartNetworks,
+    guard,
     ...given({ helm }),
   });
   const store = { client: manager.leaderClient, namespace: systemNamespace };

@@ -19,6 +19,15 @@ export { matchesType, type RequestType } from './match/types.ts';
 // JSON and JSON Patch.
 export { applyJsonPatch, sameJson, writeJson, writeJsonPatch } from './mutation/index.ts';
 export { pluralOf } from './native/index.ts';
+// Read access: what a policy reads, and the ClusterRole that grants it.
+export {
+  isSecrets,
+  type ReadResource,
+  readRole,
+  readRoleText,
+  resourcesReadBy,
+  typesNamedBy,
+} from './read-rights.ts';
 export type { PolicyState } from './state.ts';
 export { storedSelection, storedTypes } from './stored.ts';
 

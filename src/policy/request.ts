@@ -50,6 +50,11 @@ export interface AdmissionRequest {
   readonly dryRun?: boolean;
   readonly options?: Json;
   /**
+   * The client that sent the review; it is not part of the review. Without a client certificate of the API server, it
+   * may be anyone on the network: `trusted` is false.
+   */
+  readonly caller?: { readonly trusted: boolean };
+  /**
    * The unknown parts; none by default. A rule that reads one of them is skipped ("needs a request") and never passes.
    */
   readonly unknown?: readonly RequestPart[];

@@ -12,7 +12,9 @@ export {
   clientUntil,
   type DefinitionLike,
   discover,
+  isAllowed,
   type ResourceMapping,
+  type Right,
   resourceMapping,
   type ServedResource,
   servedByDefinition,
@@ -36,6 +38,8 @@ export * from './outbound/index.ts';
 export * from './serving/index.ts';
 // Traces.
 export type { LogFields } from './telemetry/index.ts';
+// Texts of others.
+export { escapeUnsafe, plainLine, plainText, plainValues } from './text.ts';
 export type { PastSpan, SpanAttributes, SpanOptions } from './tracing/index.ts';
 export {
   childTraceparent,
@@ -48,5 +52,7 @@ export {
   withTraceparent,
 } from './tracing/index.ts';
 export type { Budgets } from './transport/index.ts';
-export { ConnectionBudget } from './transport/index.ts';
+export { ConnectionBudget, resourcePath } from './transport/index.ts';
 export { TokenBucket } from './workqueue/index.ts';
+// YAML from outside.
+export { faultIn, MOST_LEVELS, parseDocuments, parseYaml, TooDeep } from './yaml/index.ts';

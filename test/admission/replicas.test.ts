@@ -1,7 +1,7 @@
 /** Replicas of the webhook come and go while the API server asks them: what users see of it, which is to be nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Client } from '../../src/runtime/index.ts';
+import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { ProcessGroup } from '../support/test-process.ts';
 import {
   applyPolicy,
@@ -133,9 +133,13 @@ test('without any replica, Fail denies with a clear message and Ignore lets thro
   expect(said).toContain('failed calling webhook "validate-fail.kidp.platform.company.com"');
   expect(said).toMatch(/connection refused|EOF|connection reset|broken pipe/);
   expect(await refusal(client, secrets, secret)).toBe('');
-  // Exempt namespaces are never blocked, and a Policy can be fixed or deleted meanwhile.
+  // Exempt namespaces are never blocked, and the break-glass group, and nobody else, can fix a Policy meanwhile.
   expect(await refusal(client, configMaps, configMap('x', {}, { namespace: 'kube-system' }))).toBe('');
-  await applyPolicy(client, policy('all-fine', ['core/v1/ConfigMap'], 'true'));
+  const fixed = policy('all-fine', ['core/v1/ConfigMap'], 'true');
+  await expect(applyPolicy(client, fixed)).rejects.toThrow('failed calling webhook');
+  const file = await platform.plane.kubeconfigFor({ name: 'fixer', groups: ['kidp:break-glass', 'system:masters'] });
+  const fixer = connect(loadKubeconfig({ file }));
+  await applyPolicy(fixer, fixed).finally(() => fixer.close());
   first = await startReplica(platform, { identity: 'third', port: first.port, leads: true }, processes);
   await processes.eventually(async () => (await refusal(client, configMaps, forbidden)) === '', patient);
 });

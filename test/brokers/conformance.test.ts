@@ -56,7 +56,14 @@ const tokens = [
 const never = 400;
 const cases: { faults: Fault[]; fails: string[]; reason: string; patience: number }[] = [
   {
-    faults: ['no-version', 'shows-a-secret-key', 'no-metrics', 'believes-anybody', 'takes-anything', 'loses-the-trace'],
+    faults: [
+      'no-version',
+      'shows-a-secret-key',
+      'open-metrics',
+      'believes-anybody',
+      'takes-anything',
+      'loses-the-trace',
+    ],
     fails: [
       'health',
       'jwks',

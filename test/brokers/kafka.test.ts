@@ -24,6 +24,7 @@ import {
 } from '../../src/broker/index.ts';
 import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
+import { tokenAccess } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { useKafka } from '../support/kafka.ts';
@@ -70,6 +71,7 @@ async function start(): Promise<RunningBroker> {
     http: {},
     kafka: { bootstrapServers, requestTopic, statusTopic },
     registry: new Registry(),
+    metricsAccess: tokenAccess(() => 'for-tests'),
     log,
   });
 }
@@ -236,7 +238,9 @@ test('a request that is not signed by the platform is put aside, and those for o
   await deploy(sketch());
   expect(reportsOf(idOf(other))).toEqual([]);
   // Two partitions are read side by side, and what is read may be read again.
-  const counted = async () => (await fetch(`${broker.url}/metrics`)).text();
+  expect((await fetch(`${broker.url}/metrics`)).status).toBe(401);
+  const headers = { authorization: 'Bearer for-tests' };
+  const counted = async () => (await fetch(`${broker.url}/metrics`, { headers })).text();
   const refused = /^kidp_reference_broker_requests_refused_total\{channel="Kafka",reason="unknown-key"\} [1-9]\d*$/m;
   await eventually(async () => expect(await counted()).toMatch(refused));
   await eventually(async () => expect(await counted()).toContain('reason="unknown-version"'));

@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encryptTo, kubernetesProvider, type RunningBroker, startBroker } from '../../src/broker/index.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import { tokenAccess } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { untilQuotaRefuses } from '../support/quota.ts';
@@ -56,6 +57,7 @@ function start(): Promise<RunningBroker> {
     prices: { currency: 'EUR', perHour: { Database: { default: 1 } } },
     usageMilliseconds: 1_000,
     registry: new Registry(),
+    metricsAccess: tokenAccess(() => 'for-tests'),
     log,
   });
 }
@@ -178,6 +180,9 @@ describe('what Kubernetes makes hard', () => {
     const uidOf = async () => (await made(core('pods', 'Pod'), service)).map(({ metadata }) => metadata.uid).sort();
     const before = await uidOf();
     const autoscaling = { minReplicas: 2, maxReplicas: 5 };
+    const marked = { 'platform.company.com/usable-by': service.name };
+    const metadata = { name: 'cert', namespace, annotations: marked };
+    await client.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata });
     const loadBalancer = { scope: 'external', host: 'users.example.com', tls: { secretName: 'cert' } };
     const scaled = { ...service, generation: 2, spec: { image, replicas: 1, ports, autoscaling, loadBalancer } };
     const report = await deploy(scaled);
@@ -477,5 +482,7 @@ test('it says that it is alive, what it can do, and what things cost', async () 
   expect(health).toMatchObject({ broker: name, version: '1.2.3', leads: true });
   const acknowledged = /kidp_reference_broker_reports_total\{channel="HTTP",type="status",result="acknowledged"\} \d+/;
   // It is counted once the broker has the answer, a moment after the platform has the report.
-  await eventually(async () => expect(await (await fetch(`${url}/metrics`)).text()).toMatch(acknowledged));
+  const headers = { authorization: 'Bearer for-tests' };
+  await eventually(async () => expect(await (await fetch(`${url}/metrics`, { headers })).text()).toMatch(acknowledged));
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
 });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type CrdRevision, packDefinition, REVISION_LABEL, revisionName } from '../../src/api/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
@@ -115,11 +116,13 @@ test('a sketch is taken by the API server, breaks nothing, and serves both versi
     input: await sketch('crds/widgets.json'),
   });
   expect(dry).toMatchObject({ code: 0 });
-  // Only narrower: no conversion is needed, so that it can be tried.
   const narrow = await sketch('narrow.json');
   writeFileSync(join(directory, 'sketch.yaml'), narrow);
   expect((await run('diff', `cluster:${name}`, 'sketch.yaml')).code).toBe(0);
-  expect(await cluster.kubectl(['apply', '-f', '-'], { input: narrow })).toMatchObject({ code: 0 });
+  // The webhook of the sketch is not running. Values that are only narrower can be read without one.
+  const { spec, ...rest } = parse(narrow) as { spec: object };
+  const tried = { ...rest, spec: { ...spec, conversion: { strategy: 'None' } } };
+  expect(await cluster.kubectl(['apply', '-f', '-'], { input: tried })).toMatchObject({ code: 0 });
   await eventually(
     async () => (await cluster.kubectl(['get', `widgets.v2.${group}`, 'large', '-n', namespace])).code === 0,
   );

@@ -1,5 +1,5 @@
 /** `kidp serve` as manifests/install runs it: several replicas on a real API server, with the rights of its ServiceAccount and no more. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { newKeySet, writeKubeconfig } from '../../src/fleet/index.ts';
 import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
 import { events } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
 import { openReportsDefinitions } from '../support/openreports.ts';
 import { startCollector } from '../support/otlp-collector.ts';
@@ -27,16 +28,26 @@ const patient = { within: 180_000, every: 100 };
 const running = new Set<ChildProcess>();
 let folder: string;
 let plane: ControlPlane;
+/** The API server presents its client certificate there. */
+let ports: number[];
 let client: Client;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kidp-serve-'));
-  plane = await startControlPlane();
+  ports = [await freePort(), await freePort()];
+  // Its controller-manager aggregates the ClusterRole kidp-read.
+  plane = await startControlPlane({ controllerManager: true, webhooks: ports.map((port) => `127.0.0.1:${port}`) });
+  writeFileSync(join(folder, 'client-ca.crt'), plane.webhookAuthority ?? '');
   client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
   for (const definition of openReportsDefinitions()) await client.create(customResourceDefinitions, definition);
   await kubectl('apply', '-k', join(root, 'manifests/install'));
   await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
+  // The read access of the policies below, as an administrator grants it.
+  writeFileSync(join(folder, 'policy.json'), JSON.stringify(policyObject('marked')));
+  await kubectl('apply', '-f', await readRoleFor(join(folder, 'policy.json')));
+  // The one ConfigMap of the controller-manager is no finding.
+  await eventually(() => kubectl('label', 'configmap', 'kube-root-ca.crt', '-n', 'default', 'mark=true'), patient);
 });
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL');
@@ -48,8 +59,8 @@ afterAll(async () => {
 test('replicas judge, report and take over from one another', async () => {
   const kubeconfig = await kubeconfigOf('kidp');
   await client.create(configMaps, configMap('before'));
-  const port = await freePort();
-  const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
+  const port = ports.pop() ?? 0;
+  const words = authenticated(kubeconfig, port);
   const processes = new ProcessGroup();
   const start = () => serve([...words, '--reuse-port', '--drain-seconds', '1', '--log-level', 'debug'], processes);
   const replicas = [start(), start()];
@@ -83,6 +94,7 @@ test('replicas judge, report and take over from one another', async () => {
     failurePolicy: 'Ignore',
     bundle: () => ({ pem: 'not a certificate', generation: 9 }),
     platformNamespace: 'kube-system',
+    breakGlassGroup: 'kidp:break-glass',
   });
   await guest.apply([]);
   await processes.eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
@@ -154,7 +166,7 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   const flags = [
     ...['--kubeconfig', await kubeconfigOf('kidp'), '--port', String(port), '--url', `https://127.0.0.1:${port}`],
     ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--drain-seconds', '0'],
-    ...['--otlp-endpoint', collector.url],
+    ...['--otlp-endpoint', collector.url, '--allow-address', new URL(plane.url).host],
     ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
   ];
   const run = serve(flags, processes);
@@ -217,9 +229,9 @@ test('the rights that every replica needs are enough where it may read nothing e
   const { stdout } = await kubectl('kustomize', join(root, 'manifests/install'));
   expect(stdout).toContain('name: kidp-read');
   await kubectl('delete', 'clusterrolebinding', 'kidp-read');
-  const port = await freePort();
+  const port = ports.pop() ?? 0;
   const kubeconfig = await kubeconfigOf('kidp');
-  const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
+  const words = authenticated(kubeconfig, port);
   const processes = new ProcessGroup();
   const run = serve([...words, '--drain-seconds', '0'], processes);
   await run.until('lease acquired');
@@ -289,10 +301,24 @@ async function untilReady(name: string, replicas: number, processes: ProcessGrou
   }, patient);
 }
 
+/** The flags of a replica that answers only the API server. */
+const authenticated = (kubeconfig: string, port: number) => [
+  ...['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`],
+  ...['--client-ca', join(folder, 'client-ca.crt')],
+];
+
 async function kubectl(...words: string[]) {
   const result = await sharedCluster().kubectl(words, { kubeconfig: plane.kubeconfig });
   if (result.code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${result.stderr}`);
   return result;
+}
+
+/** Writes the output of `kidp rbac` to a file. */
+async function readRoleFor(policies: string): Promise<string> {
+  const file = join(folder, 'role.yaml');
+  const words = [join(root, 'bin', 'kidp.js'), 'rbac', '-f', policies];
+  writeFileSync(file, execFileSync(process.execPath, words, { cwd: root }));
+  return file;
 }
 
 /** Of a ServiceAccount in kidp-system, with a token as a Pod of it would get. */

@@ -47,6 +47,14 @@ test('a module is entered by index.ts, by internal.ts within this project, or by
   expect(crossing.filter(({ from, to }) => !isEntry(from, to))).toEqual([]);
 });
 
+test('YAML is parsed only by src/runtime/yaml, which bounds its depth, aliases and time', () => {
+  const parses = /^import [^;]*\b(?:parse|parseDocument|parseAllDocuments|Parser|Composer)\b[^;]* from 'yaml';/m;
+  const others = files.filter(
+    (file) => !isTest(file) && !file.startsWith('src/runtime/yaml/') && parses.test(read(file)),
+  );
+  expect(others).toEqual([]);
+});
+
 test('every module opens with a comment that says what it is', () => {
   const entry = (name: string) =>
     files.find((file) => /\/(index|main)\.ts$/.test(file) && file.split('/').length === 3 && moduleOf(file) === name);

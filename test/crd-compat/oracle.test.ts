@@ -8,16 +8,20 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureAssets, fluxCrdsBeside } from '../../src/controlplane/index.ts';
+import type { Crd } from '../../src/crd-compat/index.ts';
+import { preferredVersion } from '../../src/crd-compat/internal.ts';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { campaign, report } from './support/campaign.ts';
-import { fluxCases, ownCases, randomCases, realCases } from './support/cases.ts';
-import { classesOf, corpus, type Pair } from './support/corpus/index.ts';
+import { fluxCases, ownCases, randomCases, randomVersionCases, realCases } from './support/cases.ts';
+import { classesOf, corpus, definition, type Pair } from './support/corpus/index.ts';
 import { type Case, judge, prepare } from './support/judge.ts';
 import { attemptAll } from './support/together.ts';
 import { manifestBroken, type Outcome, storedBroken } from './support/trial.ts';
 
 const randomPairCount = 64;
+const randomVersionCount = 32;
 /** Only to end what hangs: it takes a quarter of a minute on a quiet machine. */
 const timeout = 600_000;
 const tried = corpus.filter(({ server }) => server !== 'not-tried');
@@ -37,6 +41,7 @@ describe('the corpus', () => {
       prepared.map(({ attempt }, index) => ({
         ...attempt,
         objects: attempt.objects.map((object, place) => tried[index]?.objects[place] ?? object),
+        updates: attempt.objects.map((_, place) => tried[index]?.updates?.[place] ?? attempt.updates?.[place]),
         requests: [...(attempt.requests ?? []), ...(tried[index]?.requests ?? [])],
       })),
     );
@@ -81,6 +86,59 @@ test(
     expect(tally.safe).toBeGreaterThan(randomPairCount / 10);
     expect(tally.breaking).toBeGreaterThan(randomPairCount / 10);
     expect(tally.notTaken).toBeLessThan(randomPairCount / 4);
+  },
+  timeout,
+);
+
+test(
+  'random versions without a conversion webhook: the verdicts hold, and every witness shows what it says',
+  async () => {
+    const { findings, tally } = await campaign(client, randomVersionCases(20261118, randomVersionCount));
+    expect(report(findings)).toBe('');
+    expect(tally.breaking).toBeGreaterThan(randomVersionCount / 10);
+    expect(tally.witnesses).toBeGreaterThan(randomVersionCount / 4);
+    expect(tally.notTaken).toBeLessThan(randomVersionCount / 4);
+  },
+  timeout,
+);
+
+test(
+  'the preferred version is the one that the API server announces',
+  async () => {
+    const names = ['v1', 'v2', 'v10', 'v11beta2', 'v10beta3', 'v3beta1', 'v12alpha1', 'v11alpha2', 'foo1', 'foo10'];
+    const order: string[] = [];
+    for (const left = new Set(names); left.size > 0; ) {
+      const made = definition({ type: 'object' }, (spec) => {
+        const [version] = spec.versions;
+        spec.versions = [...left].map((name, index) => ({ ...version, name, storage: index === 0 }) as never);
+      });
+      const preferred = preferredVersion(made as unknown as Crd)?.name ?? '';
+      order.push(preferred);
+      left.delete(preferred);
+    }
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const made = definition({ type: 'object' }, (spec) => {
+      const [version] = spec.versions;
+      spec.group = 'preferred.example.com';
+      spec.versions = names.map((name, index) => ({ ...version, name, storage: index === 0 }) as never);
+    });
+    await client.request({ method: 'POST', path, body: made });
+    try {
+      const announced = await eventually(async () => {
+        const { status, text } = await client.request({ method: 'GET', path: '/apis/preferred.example.com' });
+        if (status !== 200) return false;
+        const { versions, preferredVersion: first } = JSON.parse(text) as {
+          versions: { version: string }[];
+          preferredVersion: { version: string };
+        };
+        return (
+          versions.length === names.length && { first: first.version, order: versions.map((each) => each.version) }
+        );
+      });
+      expect(announced).toEqual({ first: order[0], order });
+    } finally {
+      await client.request({ method: 'DELETE', path: `${path}/widgets.preferred.example.com` });
+    }
   },
   timeout,
 );

@@ -76,6 +76,49 @@ describe('a breaking change', () => {
   });
 });
 
+describe('a version that nothing converts to', () => {
+  const spec = (...names: string[]) => ({
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  });
+  const kept = { ...spec('size'), 'x-kubernetes-preserve-unknown-fields': true };
+  const of = (plural: string, ...versions: Definition['spec']['versions']): Definition =>
+    widgets(plural, {}, { versions });
+
+  test('is denied if kubectl would lose fields through it, at each step of the way', async () => {
+    const v1 = (over: object = {}) => version('v1', kept, over);
+    const v2 = (over: object) => version('v2', spec('size'), { storage: false, ...over });
+    await define(plane.client, of('steps', version('v1', { ...kept, properties: spec('size', 'colour').properties })));
+    const before = of('steps', v1());
+    await plane.client.create(resourceOf(before), objectOf(before, 'one', { size: 's', colour: 'red' }));
+    // The field is no longer named, and kept; the version is there, and not served: nothing is lost yet.
+    await define(plane.client, before);
+    const preferred = await refusalOf(() => change(plane.client, of('steps', v1(), v2({}))));
+    expect(preferred).toContain('1 of 1 stored object would break, first: default/one: .spec.colour');
+    expect(preferred).toContain('The preferred version changed from v1 to v2');
+    expect(preferred).toMatch(/is lost if a client reads the object through v2, which does not name it/);
+    await define(plane.client, of('steps', v1(), v2({ served: false })));
+    const served = await refusalOf(() => change(plane.client, of('steps', v1(), v2({}))));
+    expect(served).toContain('The preferred version changed from v1 to v2');
+    const moved = of('steps', v1({ storage: false }), v2({ served: false, storage: true }));
+    expect(await refusalOf(() => change(plane.client, moved))).toContain('Objects are stored as v2 now');
+    const { stdout } = await plane.kubectl(['get', 'steps.gate.example.com', 'one', '-o', 'yaml']);
+    expect(stdout).toContain('colour: red');
+  });
+
+  test('is denied if the storage version prunes what it adds, and warned of if only clients of the other do', async () => {
+    await define(plane.client, of('more', version('v1', spec('size'))));
+    const v2 = version('v2', spec('size', 'colour'), { storage: false });
+    const unstored = await refusalOf(() => change(plane.client, of('more', version('v1', spec('size')), v2)));
+    expect(unstored).toContain('.spec.colour is pruned on every write: the storage version v1 does not name it');
+    const { code, stderr } = await plane.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+      of('more', version('v1', spec('size'), { storage: false }), { ...v2, storage: true }),
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('field-not-round-tripped') });
+  });
+});
+
 test('what was found is in the audit log of the API server', async () => {
   const before = widgets('audited', size({}));
   await define(plane.client, before);

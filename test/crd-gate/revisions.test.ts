@@ -18,7 +18,7 @@ let plane: PolicyPlane;
 let kidp: Awaited<ReturnType<PolicyPlane['start']>>;
 beforeAll(async () => {
   plane = await startPolicyPlane();
-  kidp = await plane.start({ revisions: { kept: 3 } });
+  kidp = await plane.start({ ...plane.webhook, revisions: { kept: 3 } });
 });
 afterAll(() => plane?.stop());
 
@@ -118,7 +118,7 @@ describe('a definition that is deleted', () => {
   test('for good is forgotten once its time is over', async () => {
     await kidp.stop();
     await plane.client.delete(definitions, { name: 'again.gate.example.com' });
-    kidp = await plane.start({ revisions: { kept: 3, afterRemovalMilliseconds: 1 } });
+    kidp = await plane.start({ ...plane.webhook, revisions: { kept: 3, afterRemovalMilliseconds: 1 } });
     await untilSequences('again', []);
     expect(await sequencesOf('kept')).toEqual([3, 4, 5]);
   });

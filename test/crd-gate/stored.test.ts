@@ -1,8 +1,8 @@
 /** Many stored objects, and too little time for them. */
-import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
+import { readMetrics } from '../support/metrics.ts';
 import {
   change,
   define,
@@ -117,24 +117,10 @@ test('what was judged is in the metrics', async () => {
   const admission = await plane.gate();
   await refusalOf(() => change(plane.client, narrower, { dryRun: true }));
   await eventually(async () => {
-    const text = await read(`${admission.url}/metrics`, admission.caBundle);
+    const text = await readMetrics(admission.url, plane.client);
     expect(text).toMatch(/kidp_crd_verdicts_total\{operation="UPDATE",verdict="breaking",result="denied"\} 1/);
     expect(text).toMatch(new RegExp(`kidp_crd_stored_objects_total\\{result="checked"\\} ${objects}`));
     expect(text).toMatch(/kidp_crd_stored_objects_total\{result="broken"\} 3/);
     expect(text).toMatch(/kidp_crd_review_duration_seconds_count\{operation="UPDATE"\} 1/);
   }, patient);
 });
-
-function read(url: string, ca: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    httpsRequest(url, { ca }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve(text));
-    })
-      .on('error', reject)
-      .end();
-  });
-}

@@ -108,6 +108,27 @@ test.each(allKinds)('%s: created, deployed, changed, deleted', async (kind) => {
   );
 });
 
+test('a removed finalizer is restored at the next reconcile, without another change and without another deployment', async () => {
+  broker.answers = obliging;
+  await create('Database', 'stripped');
+  const { metadata } = await objects.until('Database', 'stripped', isReady);
+  const { resource } = kindOf('Database');
+  const key = { namespace, name: 'stripped' };
+  const body = { metadata: { finalizers: null } };
+  const stripped = await platform.client.patch(resource, key, { type: 'merge', body });
+  expect(stripped.metadata.finalizers).toBeUndefined();
+  const restored = await objects.until(
+    'Database',
+    'stripped',
+    (object) => object.metadata.finalizers?.includes(CLEANUP_FINALIZER) === true,
+  );
+  expect(restored.metadata.generation).toBe(metadata.generation);
+  expect(broker.of('stripped')).toHaveLength(1);
+  await remove('Database', 'stripped');
+  await objects.gone('Database', 'stripped');
+  expect(broker.of('stripped').map(({ data }) => data.action)).toEqual(['Deploy', 'Delete']);
+});
+
 test('many at once are all dispatched once and all ready', async () => {
   broker.answers = obliging;
   const names = Array.from({ length: 30 }, (_, index) => `many-${index}`);

@@ -118,7 +118,15 @@ test('reports that were rejected (unknown key, no Broker) are queried once the c
   const stranger = await openKeyRing(memoryKeyStore(), { issuer: 'stranger', subject: 'stranger' });
   const publicKeys = stranger.jwks().keys.map((key) => JSON.stringify(key));
   stranger.close();
-  const faults = [() => apply({ publicKeys }), () => client.delete(brokerKind.resource, { name: cluster.name })];
+  // The Broker is in use, so its deletion is confirmed.
+  const remove = async () => {
+    const { metadata } = await client.get(brokerKind.resource, { name: cluster.name });
+    const annotations = { 'platform.company.com/confirm-delete': metadata.uid };
+    const body = { metadata: { annotations } };
+    await client.patch(brokerKind.resource, { name: cluster.name }, { type: 'merge', body });
+    await client.delete(brokerKind.resource, { name: cluster.name });
+  };
+  const faults = [() => apply({ publicKeys }), remove];
   for (const [index, fault] of faults.entries()) {
     const before = stage.lines.length;
     await fault();

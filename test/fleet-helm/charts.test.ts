@@ -112,6 +112,19 @@ describe('what does not render names the template, and no value', () => {
   });
 });
 
+test('a template looks up nothing: neither Secrets of the cluster nor what this machine has', async () => {
+  const metadata = { name: uniqueName('hidden'), namespace: plane.systemNamespace };
+  await plane.client.create(resources.secrets, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { a: 'b' } });
+  const looked = `{{ lookup "v1" "Secret" "${metadata.namespace}" "${metadata.name}" | toJson | quote }}`;
+  const read = '{{ .Files.Get "../../../etc/passwd" | quote }}';
+  const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: looks}\ndata: {looked: ${looked}, read: ${read}}\n`;
+  const chart: OperatorChart = { name: uniqueName('looks'), version: '1.0.0', files: { 'templates/looks.yaml': text } };
+  const { manifests } = await plane.snapshot(chart, plane.systemNamespace);
+  expect(manifests.find(({ metadata: { name } }) => name === 'looks')).toMatchObject({
+    data: { looked: '{}', read: '' },
+  });
+});
+
 test('definitions come from crds/, from templates, and from subcharts, packed or not', async () => {
   const sub = packChart({ name: 'packed', version: '1.0.0' });
   const open = chartFiles({ name: 'open', version: '1.0.0' });

@@ -50,7 +50,7 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
   'ownership.yaml: Service owned-service': [ENVIRONMENT],
   'team.yaml: Team backend-team': ['warn cost-tags/teams-have-a-cost-center'],
   'usage.yaml: Application user-service': [OWNER],
-  'usage.yaml: Database labelled': [ENVIRONMENT, OWNER],
+  'usage.yaml: Database labelled': [ENVIRONMENT, OWNER, 'fail production-backups/require-backup'],
   'usage.yaml: Service selecting': [ENVIRONMENT, OWNER],
 };
 
@@ -58,7 +58,12 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
 const DENIED = ['no-backup.yaml: Database orders: fail production-backups/require-backup'];
 
 test.each([
-  { name: 'the requirements', examples: fixtures, denied: [] },
+  {
+    name: 'the requirements',
+    examples: fixtures,
+    // A fragment of the requirements that has the label of a production database and no backup.
+    denied: ['usage.yaml: Database labelled: fail production-backups/require-backup'],
+  },
   { name: 'the kinds', examples: kindExamples, denied: [] },
   { name: 'the quickstart', examples: below('examples/quickstart'), denied: DENIED },
   { name: 'the policies', examples: below('policies'), denied: [] },

@@ -24,6 +24,7 @@ function install(installer = alone, cluster = memoryCluster(phases.map(({ resour
     bundle: () => ({ pem: installer.id, generation: installer === joined ? 7 : 1 }),
     failurePolicy: 'Fail',
     platformNamespace: 'kidp-system',
+    breakGlassGroup: 'kidp:break-glass',
     mapping: () => resourceMapping([]),
   });
   return { cluster, configurations };

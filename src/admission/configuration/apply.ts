@@ -129,7 +129,10 @@ function discoveredMapping(client: Client): MappingFor {
   let known: ResourceMapping | undefined;
   return async (scope) => {
     const missing = (mapping: ResourceMapping) =>
-      phases.some(({ verb }) => rulesFor({ scope, phase: verb, mapping, platformNamespace: '' }).unresolved.length > 0);
+      phases.some(
+        ({ verb }) =>
+          rulesFor({ scope, phase: verb, mapping, platformNamespace: '', breakGlassGroup: '' }).unresolved.length > 0,
+      );
     if (scope.length === 0) return known ?? resourceMapping([]);
     if (known === undefined || missing(known)) known = resourceMapping((await discover(client)).resources);
     return known;
@@ -152,9 +155,9 @@ async function applyAll(options: Applying, scope: readonly ScopeEntry[], mapping
     if (error instanceof ConfigError) for (const phase of written) await removeOne(options, phase).catch(() => {});
     throw error;
   }
-  const { platformNamespace } = options;
+  const { platformNamespace, breakGlassGroup } = options;
   const unresolved = phases.flatMap(
-    ({ verb }) => rulesFor({ scope, phase: verb, mapping, platformNamespace }).unresolved,
+    ({ verb }) => rulesFor({ scope, phase: verb, mapping, platformNamespace, breakGlassGroup }).unresolved,
   );
   return { unresolved };
 }

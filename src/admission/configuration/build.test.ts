@@ -11,6 +11,7 @@ import {
 } from './build.ts';
 import { rulesFor } from './rules.ts';
 
+const breakGlassGroup = 'kidp:break-glass';
 const bundle = { pem: 'PEM', generation: 7 };
 const served = (group: string, kind: string, plural: string, version = 'v1'): ServedResource => ({
   group,
@@ -40,6 +41,7 @@ const built = (over: Partial<ConfigurationOptions> = {}) =>
       scope: [],
       mapping,
       platformNamespace: 'kidp-system',
+      breakGlassGroup,
       ...over,
     }),
   );
@@ -62,17 +64,19 @@ describe('the webhook configurations', () => {
     }
   });
 
-  it('are for the kinds of the platform, and leave Policies mendable while we are away', () => {
+  it('are for the kinds of the platform; while we are away, the break-glass group can write Policies', () => {
     for (const { webhooks = [] } of built()) {
-      const ofKinds = webhooks.filter(({ name }) => !name.includes('namespaces'));
-      expect(ofKinds.map(({ failurePolicy }) => failurePolicy)).toEqual(['Fail', 'Ignore']);
-      const [own, policies] = ofKinds.map(({ rules }) => (rules as { resources: string[]; apiGroups: string[] }[])[0]);
+      const ofKinds = webhooks.filter(({ name }) => !name.includes('namespace'));
+      expect(ofKinds.map(({ failurePolicy }) => failurePolicy)).toEqual(['Fail', 'Fail', 'Ignore']);
+      const [own, ...policies] = ofKinds.map(
+        ({ rules }) => (rules as { resources: string[]; apiGroups: string[] }[])[0],
+      );
       expect(own?.apiGroups).toEqual(['platform.company.com']);
       expect(own?.resources).toEqual(
         expect.arrayContaining(['teams', 'applications', 'databases', 'services', 'caches', 'topics', 'secrets']),
       );
-      expect(own?.resources.filter((resource) => /[*/]|polic/.test(resource))).toEqual([]);
-      expect(policies?.resources).toEqual(['policies', 'policyexceptions']);
+      expect(own?.resources.filter((resource) => /[*/]|polic|approvals/.test(resource))).toEqual([]);
+      for (const each of policies) expect(each?.resources).toEqual(['policies', 'policyexceptions', 'approvals']);
     }
   });
 
@@ -243,7 +247,7 @@ describe('the webhooks for policies', () => {
     const unknown = entry({ kind: 'Rollout' });
     const ours = entry({ group: 'platform.company.com', kind: 'Database' });
     const scope = [entry(), ours, unknown];
-    const { unresolved } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace: 'x' });
+    const { unresolved } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace: 'x', breakGlassGroup });
     expect(unresolved).toEqual([unknown]);
   });
 
@@ -279,7 +283,13 @@ describe('the webhooks for policies', () => {
     expect(conditions([ofOurGroup])['not-the-platforms-own']).toContain("request.resource.resource in ['teams'");
     const leases = entry({ group: 'coordination.k8s.io', resource: 'leases' });
     const knowing = resourceMapping([...mapping.resources, served('coordination.k8s.io', 'Lease', 'leases')]);
-    const { asked } = rulesFor({ scope: [all, leases], phase: 'validate', mapping: knowing, platformNamespace: 'x' });
+    const { asked } = rulesFor({
+      scope: [all, leases],
+      phase: 'validate',
+      mapping: knowing,
+      platformNamespace: 'x',
+      breakGlassGroup,
+    });
     expect(asked[0]?.matchConditions[0]?.expression).toContain(" || (request.resource.resource in ['leases']");
   });
 });

@@ -5,21 +5,21 @@
  * validates the object against its schema; only there can the webhook explain why an owner must not change before a CRD
  * rule rejects it with its own message. Validating webhooks see the object as it will be stored, after all mutations.
  *
- * Each configuration has a webhook for platform kinds, one for Policies and PolicyExceptions, up to two for requests
- * that policies match (more if policies name different versions of one resource), and those of single gates (crds,
- * namespaces). The webhook for Policies has failurePolicy Ignore: a cluster without its webhook must stay repairable.
- * The leader checks Policies that were admitted without the webhook, reports their errors in their status, and keeps
- * them out of force.
+ * Each configuration has a webhook for platform kinds, two for Policies, PolicyExceptions and Approvals
+ * (policy-kinds-webhook.ts), up to two for requests that policies match (more if policies name different versions of one
+ * resource), and those of single gates (crds, namespaces). The leader checks Policies that the break-glass group wrote
+ * without the webhook, reports their errors in their status, and keeps them out of force.
  */
 
-import { GROUP, kinds, policy, policyException, VERSION } from '../../api/index.ts';
+import { GROUP, kinds, VERSION } from '../../api/index.ts';
 import type { ScopeEntry } from '../../policy/internal.ts';
 import type { KubernetesObject, Resource } from '../../runtime/index.ts';
 import type { Bundle, ResourceMapping } from '../../runtime/internal.ts';
 import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crd-webhook.ts';
 import { namespacesPath, namespaceWebhooks } from './namespace-webhook.ts';
+import { policyKindPlurals, policyKindWebhooks } from './policy-kinds-webhook.ts';
 import { exemptNamespaces, rulesFor } from './rules.ts';
-import { targetsOf } from './targets.ts';
+import { keptWhileUsed, targetsOf } from './targets.ts';
 import type { FailurePolicy, Rule, WebhookScope } from './types.ts';
 
 export type WebhookTarget =
@@ -51,6 +51,8 @@ export interface ConfigurationOptions {
   readonly platformNamespace: string;
   /** Whether the CRD gate is enabled. */
   readonly crds?: boolean | undefined;
+  /** The group that can write Policies, PolicyExceptions and Approvals while the webhook is unavailable. */
+  readonly breakGlassGroup: string;
 }
 
 interface Webhook {
@@ -116,20 +118,18 @@ export function buildConfiguration(phase: Phase, options: ConfigurationOptions):
   };
 }
 
-const policyKinds: readonly string[] = [policy.plural, policyException.plural];
-
 function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   const plurals = kinds.map(({ plural }) => plural);
   const everywhere = { matchConditions: [], exemptNamespaces: [] };
-  const rulesOn = (resources: readonly string[]): WebhookScope => ({ ...everywhere, rules: [ownKinds(resources)] });
-  const owned = plurals.filter((plural) => !policyKinds.includes(plural));
+  const owned = plurals.filter((plural) => !policyKindPlurals.includes(plural));
+  const naming = { name: phase.verb, path: '', failurePolicy: options.failurePolicy };
   return [
-    webhookOf(phase, options, { name: phase.verb, path: '', failurePolicy: options.failurePolicy }, rulesOn(owned)),
-    webhookOf(
-      phase,
-      options,
-      { name: `${phase.verb}-policies`, path: '/policies', failurePolicy: 'Ignore' },
-      rulesOn(policyKinds),
+    webhookOf(phase, options, naming, {
+      ...everywhere,
+      rules: [ownKinds(owned), ...(phase.verb === 'validate' ? [guardedDeletions] : [])],
+    }),
+    ...policyKindWebhooks(phase.verb, options.breakGlassGroup).map(({ name, failurePolicy, scope }) =>
+      webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: '/policies', failurePolicy }, scope),
     ),
   ];
 }
@@ -143,7 +143,7 @@ function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhoo
   }));
 }
 
-/** The webhooks for the deletion of Namespaces. */
+/** The webhooks for the deletion of Namespaces and for their team label. */
 function deletionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   if (phase.verb !== 'validate') return [];
   const { failurePolicy, scope, mapping, platformNamespace } = options;
@@ -168,6 +168,9 @@ const ownKinds = (resources: readonly string[]): Rule => ({
   scope: '*',
 });
 
+/** Deletions that the in-use gate checks. */
+const guardedDeletions: Rule = { ...ownKinds(keptWhileUsed), operations: ['DELETE'] };
+
 /** Mutations that must run only once have webhooks of their own, separate from those that may be reinvoked. */
 const askedAgain = {
   mutate: [
@@ -179,17 +182,19 @@ const askedAgain = {
 
 function policyWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   return askedAgain[phase.verb].flatMap(({ suffix, ...again }) =>
-    rulesFor({ ...options, phase: phase.verb, ...again }).asked.map(({ failurePolicy, converted, ...scope }) => {
-      const which = `${failurePolicy.toLowerCase()}${suffix}`;
-      const below = converted === undefined ? [] : ['converted', ...converted];
-      const naming = {
-        name: [phase.verb, which, ...below].join('-'),
-        path: `/${[which, ...below].join('/')}`,
-        failurePolicy,
-      };
-      const more = 'reinvocation' in again ? { reinvocationPolicy: again.reinvocation } : {};
-      return { ...webhookOf(phase, options, naming, scope), ...more };
-    }),
+    rulesFor({ ...options, phase: phase.verb, ...again }).asked.map(
+      ({ failurePolicy, converted, breakGlass, ...scope }) => {
+        const which = breakGlass === true ? 'fail' : `${failurePolicy.toLowerCase()}${suffix}`;
+        const below = converted === undefined ? [] : ['converted', ...converted];
+        const naming = {
+          name: [phase.verb, which, ...below, ...(breakGlass === true ? ['break-glass'] : [])].join('-'),
+          path: `/${[which, ...below].join('/')}`,
+          failurePolicy,
+        };
+        const more = 'reinvocation' in again ? { reinvocationPolicy: again.reinvocation } : {};
+        return { ...webhookOf(phase, options, naming, scope), ...more };
+      },
+    ),
   );
 }
 
@@ -206,7 +211,7 @@ function webhookOf(
   phase: Phase,
   { target, bundle, failurePolicy }: ConfigurationOptions,
   naming: Naming,
-  { rules, matchConditions, exemptNamespaces }: WebhookScope,
+  { rules, matchConditions, exemptNamespaces, objectLabel }: WebhookScope,
 ): Webhook {
   return {
     name: `${naming.name}.kidp.${GROUP}`,
@@ -218,7 +223,7 @@ function webhookOf(
     timeoutSeconds,
     rules: rules.map((rule) => ({ ...rule })),
     namespaceSelector: exemptNamespaces.length === 0 ? {} : outside(exemptNamespaces),
-    objectSelector: {},
+    objectSelector: objectLabel === undefined ? {} : { matchExpressions: [{ key: objectLabel, operator: 'Exists' }] },
     ...(matchConditions.length === 0 ? {} : { matchConditions: matchConditions.map((each) => ({ ...each })) }),
     ...phase.more,
   };

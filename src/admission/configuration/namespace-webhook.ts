@@ -5,6 +5,9 @@
  * Namespaces of Teams, which carry their label, have the failurePolicy of the platform. Most other namespaces hold no
  * platform objects: they can be deleted while the webhook is unavailable, unless a Policy that fails closed matches.
  * kube-system and the platform namespace are exempt, because the platform must be removable.
+ *
+ * Another webhook receives changes of the team label, and nothing else: namespaces without the label, and updates that
+ * leave it as it is, never depend on the platform.
  */
 import { TEAM_LABEL } from '../../api/index.ts';
 import { standsFor, type Target } from './targets.ts';
@@ -23,6 +26,27 @@ const rule = {
 } as const;
 
 const isTeams = `has(oldObject.metadata.labels) && '${TEAM_LABEL}' in oldObject.metadata.labels`;
+
+const teamLabelOf = (object: string): string => `${object}.metadata.?labels[?'${TEAM_LABEL}']`;
+
+/** Labels can also be written through the subresources. */
+const labelScope: WebhookScope = {
+  rules: [
+    {
+      ...rule,
+      operations: ['CREATE', 'UPDATE'],
+      resources: [resource, `${resource}/status`, `${resource}/finalize`],
+    },
+  ],
+  matchConditions: [
+    {
+      name: 'changes-team-label',
+      expression: `request.operation == 'CREATE' || ${teamLabelOf('oldObject')} != ${teamLabelOf('object')}`,
+    },
+  ],
+  exemptNamespaces: [],
+  objectLabel: TEAM_LABEL,
+};
 
 interface NamespaceWebhook {
   readonly name: string;
@@ -52,6 +76,7 @@ export function namespaceWebhooks(options: NamespaceWebhooksOptions): readonly N
       failurePolicy: isClosed ? 'Fail' : 'Ignore',
       scope: scopeWith({ name: 'of-no-team', expression: `!(${isTeams})` }),
     },
+    { name: 'namespace-labels', failurePolicy, scope: labelScope },
   ];
 }
 

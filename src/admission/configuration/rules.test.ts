@@ -35,6 +35,7 @@ const resources = [
 ];
 const mapping = resourceMapping(resources);
 const platformNamespace = 'kidp-system';
+const breakGlassGroup = 'kidp:break-glass';
 
 interface Sent {
   readonly type: ServedResource;
@@ -66,6 +67,7 @@ function holds(expression: string, { type, subresource, operation, namespace }: 
   const request = {
     operation,
     resource: { group: type.group, version: type.version, resource: type.plural },
+    userInfo: {},
     // What is empty is left out.
     ...(subresource === '' ? {} : { subResource: subresource }),
     ...(namespace === '' ? {} : { namespace }),
@@ -159,7 +161,7 @@ const entries: fc.Arbitrary<ScopeEntry> = fc
 it('every policy is evaluated once for every request that it matches', () => {
   fc.assert(
     fc.property(fc.array(entries, { minLength: 1, maxLength: 5 }), (scope) => {
-      const { asked } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace });
+      const { asked } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace, breakGlassGroup });
       for (const request of requests.filter((each) => !isPlatformsOwn(each))) {
         const calls = asked.flatMap((each) => {
           const as = sentAs(each, request);
@@ -205,7 +207,13 @@ it('no condition is longer than an API server takes, however many groups there a
     systemNamespaces: false,
     phase: 'validate' as const,
   }));
-  const { asked } = rulesFor({ scope, phase: 'validate', mapping: resourceMapping(many), platformNamespace });
+  const { asked } = rulesFor({
+    scope,
+    phase: 'validate',
+    mapping: resourceMapping(many),
+    platformNamespace,
+    breakGlassGroup,
+  });
   for (const { matchConditions } of asked) {
     expect(matchConditions.length).toBeLessThanOrEqual(64);
     expect(new Set(matchConditions.map(({ name }) => name)).size).toBe(matchConditions.length);

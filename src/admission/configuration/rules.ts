@@ -13,6 +13,7 @@ import type { ResourceMapping } from '../../runtime/internal.ts';
 import { isSentToGate, withoutDefinitions } from './crd-webhook.ts';
 import { onlyConverted, withoutAsked, withoutNoise, withoutPlatform, withoutSystem } from './match-conditions.ts';
 import { isSentToNamespaceGate, withoutNamespaceDeletions } from './namespace-webhook.ts';
+import { breakGlassScope, reachesPolicyKinds, withoutBreakGlass } from './policy-kinds-webhook.ts';
 import { covers, standsFor, type Target, targetsOf } from './targets.ts';
 import type { FailurePolicy, MatchCondition, Rule, WebhookScope } from './types.ts';
 import { layersOf, withoutStars } from './versions.ts';
@@ -24,6 +25,8 @@ export interface Asked extends WebhookScope {
    * Undefined for requests as they are sent. For converted requests: the versions in which other webhooks receive them.
    */
   readonly converted: readonly string[] | undefined;
+  /** Whether these are the requests of the break-glass group that a webhook with failurePolicy Fail leaves out. */
+  readonly breakGlass?: boolean;
 }
 
 interface PolicyRules {
@@ -41,13 +44,16 @@ interface RulesQuestion {
   readonly platformNamespace: string;
   /** Whether the CRD gate receives the validation of CustomResourceDefinitions. */
   readonly crds?: boolean | undefined;
+  readonly breakGlassGroup: string;
 }
 
 /** `exemptNamespaces` lists the namespaces that are exempt unless a Policy includes them. */
 export const exemptNamespaces = (platformNamespace: string): readonly string[] => ['kube-system', platformNamespace];
 
 export function rulesFor(question: RulesQuestion): PolicyRules {
-  const { scope, phase, reinvocation, mapping, platformNamespace } = question;
+  const { scope, phase, reinvocation, mapping, platformNamespace, breakGlassGroup } = question;
+  // Other creations and updates of platform kinds are not sent here.
+  const written = reinvocation === 'Never' ? ['CREATE', 'UPDATE'] : [];
   const unresolved: ScopeEntry[] = [];
   const haveGate = phase === 'validate' && question.crds === true;
   const all = scope
@@ -65,22 +71,28 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
     const open = targets.filter(
       (target) => target.failurePolicy === 'Ignore' && !closed.some((each) => covers(each, target)),
     );
-    const more = (some: readonly Target[]) => [
+    const more = (some: readonly Target[], left: readonly string[]) => [
+      ...withoutBreakGlass(some, breakGlassGroup, ['DELETE', ...left]),
       ...(reinvocation === 'Never' ? [] : withoutPlatform(some)),
       ...(haveGate ? withoutDefinitions(some) : []),
       ...(phase === 'validate' ? withoutNamespaceDeletions(some, exempt) : []),
       ...(converted === undefined ? [] : onlyConverted(some)),
     ];
-    return [
-      { failurePolicy: 'Fail' as const, targets: closed, conditions: more(closed) },
+    const byGroup =
+      converted === undefined && reachesPolicyKinds(closed, written)
+        ? [{ failurePolicy: 'Ignore' as const, converted, breakGlass: true, ...breakGlassScope(breakGlassGroup) }]
+        : [];
+    const sent = [
+      { failurePolicy: 'Fail' as const, targets: closed, conditions: more(closed, written) },
       {
         failurePolicy: 'Ignore' as const,
         targets: open,
-        conditions: [...more(open), ...withoutAsked(open, concrete(closed), exempt)],
+        conditions: [...more(open, []), ...withoutAsked(open, concrete(closed), exempt)],
       },
     ].flatMap(({ failurePolicy, targets: some, conditions }) =>
       some.length === 0 ? [] : [{ failurePolicy, converted, ...scopeOf(some, exempt, conditions) }],
     );
+    return [...sent, ...byGroup];
   });
   return { asked, unresolved };
 }

@@ -1,5 +1,5 @@
 /** The targets of policies: one operation on one resource each. Webhook rules are built from them. */
-import { GROUP, kinds } from '../../api/index.ts';
+import { broker, deploymentTarget, GROUP, kinds } from '../../api/index.ts';
 import type { ScopeEntry } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { FailurePolicy } from './types.ts';
@@ -76,7 +76,12 @@ function fits(pattern: string, text: string): boolean {
  * must run only once cannot be evaluated there, because that webhook is reinvoked after every change of the object.
  */
 const isPlatformsOwn = (group: string, resource: string, operation: string): boolean =>
-  group === GROUP && ownPlurals.includes(resource) && (operation === 'CREATE' || operation === 'UPDATE');
+  group === GROUP &&
+  ((ownPlurals.includes(resource) && (operation === 'CREATE' || operation === 'UPDATE')) ||
+    (keptWhileUsed.includes(resource) && operation === 'DELETE'));
+
+/** The plurals of the kinds whose deletion the in-use gate checks. */
+export const keptWhileUsed: readonly string[] = [broker.plural, deploymentTarget.plural];
 
 /** The plurals of the platform kinds. Other kinds in the same group are not sent to the webhook for platform kinds. */
 export const ownPlurals: readonly string[] = kinds.map(({ plural }) => plural);

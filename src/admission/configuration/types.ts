@@ -20,4 +20,6 @@ export interface WebhookScope {
   readonly matchConditions: readonly MatchCondition[];
   /** Namespaces whose requests are not sent. Requests without a namespace are sent. */
   readonly exemptNamespaces: readonly string[];
+  /** The label that the object must have, before or after the request. Other requests are not sent. */
+  readonly objectLabel?: string;
 }

@@ -3,6 +3,7 @@ import type { JsonPatchOperation } from '../../policy/index.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest, Json } from '../review/decode.ts';
 import type { Findings } from '../review/findings.ts';
+import type { HostFacts } from './hosts/lookup.ts';
 import { type OwnerChain, unknownChain } from './ownership/owner-chain.ts';
 
 /**
@@ -22,6 +23,8 @@ export interface Facts {
   readonly reconcilers: readonly string[];
   /** False if nothing is dispatched to brokers: no reconciler would ever remove the finalizer. */
   readonly dispatches?: boolean | undefined;
+  /** Undefined for a request without hosts, and without a cluster. */
+  readonly hosts?: HostFacts | undefined;
 }
 
 /** The facts without a cluster. */

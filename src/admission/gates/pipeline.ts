@@ -12,12 +12,14 @@ import type { AdmissionRequest, Json, UserInfo } from '../review/decode.ts';
 import { type Decision, decisionOf, type Findings, nothing } from '../review/findings.ts';
 import { denyAccess } from './access.ts';
 import type { AsyncGate, Facts, Phase } from './gate.ts';
+import { hostFactsOf } from './hosts/gate.ts';
 import type { Observer } from './observer.ts';
 import { isOurs } from './ownership/gate.ts';
 import { type OwnerLookup, resolveChain, unknownChain } from './ownership/owner-chain.ts';
 import { gates, onlyRemovesFinalizers } from './platform.ts';
 import { mutateForPlatform } from './platform-mutation.ts';
 import { withoutEvaluatedElsewhere } from './policies/applicable-policies.ts';
+import { type BreakGlassChange, breakGlassChange, defaultBreakGlassGroup } from './policies/break-glass.ts';
 import { evaluatePolicies, findingsOf, type PolicySource } from './policies/evaluation.ts';
 import { applyPolicyMutations, type PolicyMutationResult } from './policies/mutation.ts';
 import { isOwnWrite } from './policies/own-writes.ts';
@@ -32,6 +34,10 @@ export interface PipelineOptions {
   /** Performs the authorization checks of `authorizer`. */
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   readonly observer?: Observer | undefined;
+  /** Whether the callers may be anyone on the network: a mutation then reads no other objects. */
+  readonly untrusted?: boolean | undefined;
+  /** The group whose members can relax and delete a Policy whatever other Policies say. */
+  readonly breakGlassGroup?: string | undefined;
 }
 
 /**
@@ -46,10 +52,12 @@ export type Pipeline = (
 ) => Decision | Promise<Decision>;
 
 export function admissionPipeline(options: PipelineOptions): Pipeline {
-  const { asyncGates = [] } = options;
+  const { asyncGates = [], breakGlassGroup = defaultBreakGlassGroup } = options;
   return (request, phase, deadline, elsewhere) => {
     if (onlyRemovesFinalizers(request)) return admitted;
-    const question: Question = { request, phase, deadline, options, at: policiesFor(request, options, elsewhere) };
+    const exemption = breakGlassChange(request, breakGlassGroup);
+    const at = exemption === undefined ? policiesFor(request, options, elsewhere) : undefined;
+    const question: Question = { request, phase, deadline, options, exemption, at };
     // Most requests are for other kinds. Their path is short and synchronous.
     const short =
       phase === 'validate' &&
@@ -76,6 +84,7 @@ interface Question {
   readonly phase: Phase;
   readonly deadline: Deadline;
   readonly options: PipelineOptions;
+  readonly exemption: BreakGlassChange | undefined;
   readonly at: ReturnType<PolicySource['current']> | undefined;
 }
 
@@ -92,12 +101,13 @@ const isNew = ({ namespace }: AdmissionRequest, { at, options }: Question): bool
   at.world.namespace(namespace) === undefined;
 
 async function throughAll(question: Question): Promise<Decision> {
-  const { request, phase, deadline, options } = question;
+  const { request, phase, deadline, options, exemption } = question;
   if (request.namespace !== undefined && isNew(request, question))
     await options.policies?.knowNamespace?.(request.namespace, deadline.signal());
   const { mutated, patches, found } = await throughOwnGates(question);
   const isDenied = found.some(({ violations }) => violations.length > 0);
   if (phase !== 'validate' && !isDenied) return { ...admitted, patches, warnings: found[0]?.warnings ?? [] };
+  if (exemption !== undefined) return exempted(question, exemption, found);
   const matching = (options.asyncGates ?? []).filter((gate) => gate.matches(request));
   const rest = await Promise.all([
     throughPolicies({ ...question, request: mutated }),
@@ -105,6 +115,22 @@ async function throughAll(question: Question): Promise<Decision> {
   ]);
   return decisionOf([...found, ...rest]);
 }
+
+/**
+ * Admits a change of the break-glass group, unless a platform gate denies it. A Policy that is relaxed is not checked
+ * again either: its own tests expect the denials that it no longer causes.
+ */
+function exempted({ request, options }: Question, change: BreakGlassChange, found: readonly Findings[]): Decision {
+  const decision = decisionOf([
+    ...found,
+    { ...nothing, warnings: [breakGlassWarning], auditAnnotations: { 'break-glass': change } },
+  ]);
+  if (decision.allowed) options.observer?.exempted?.(request, change);
+  return decision;
+}
+
+const breakGlassWarning =
+  'break-glass: this change is exempt from Policies; it is recorded in the audit log and as an Event';
 
 interface Passed {
   /** The request with the mutated object. */
@@ -114,7 +140,15 @@ interface Passed {
 }
 
 /** Violations that depend on the Team. The cache may be stale, so they are checked again with live reads. */
-const teamDependent = new Set(['OwnerCycle', 'OwnerChainTooLong', 'OwnerOfAnotherTeam', 'LabelManaged']);
+const teamDependent = new Set([
+  'OwnerCycle',
+  'OwnerChainTooLong',
+  'OwnerOfAnotherTeam',
+  'LabelManaged',
+  'HostNotAllowed',
+  'HostTaken',
+  'HostsOverlap',
+]);
 
 async function throughOwnGates(question: Question): Promise<Passed> {
   const passed = await passOwnGates(question, false);
@@ -144,7 +178,8 @@ async function throughMutations(
   const object = request.object ?? {};
   if (at === undefined || request.object === undefined) return { object, changed: false, findings: nothing };
   const ask = askerFor(request, options, deadline);
-  return applyPolicyMutations({ ...at, request, ask, reinvocation, deadline: deadline.at });
+  const reads = options.untrusted !== true;
+  return applyPolicyMutations({ ...at, request, ask, reinvocation, reads, deadline: deadline.at });
 }
 
 interface MutatedAll {
@@ -182,11 +217,10 @@ async function factsOf(request: AdmissionRequest, { options, deadline }: Questio
   const asks = operation === 'CREATE' || operation === 'UPDATE';
   if (!asks || owners === undefined || object === undefined || !isOurs(request) || request.subResource !== undefined)
     return { chain: unknownChain, reconcilers, dispatches };
-  const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, {
-    live,
-    signal: deadline.signal(),
-  });
-  return { chain, reconcilers, dispatches };
+  const read = { live, signal: deadline.signal() };
+  const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, read);
+  const hosts = owners.hosts && (await hostFactsOf(request, chain.team, owners.hosts, read));
+  return { chain, reconcilers, dispatches, hosts };
 }
 
 function throughPolicies({ request, at, options, deadline }: Question): Findings | Promise<Findings> {

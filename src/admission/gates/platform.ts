@@ -8,6 +8,7 @@ import { type AdmissionRequest, type GroupVersionKind, isObject, type Json } fro
 import { type Decision, decisionOf, nothing } from '../review/findings.ts';
 import { approvalsGate } from './approvals/gate.ts';
 import { type Facts, type Gate, noFacts } from './gate.ts';
+import { hostsGate } from './hosts/gate.ts';
 import { labelsGate } from './labels.ts';
 import { requesterGate } from './operators/requester.ts';
 import { ownershipGate } from './ownership/gate.ts';
@@ -16,7 +17,7 @@ import { ownershipGate } from './ownership/gate.ts';
  * The platform gates. The mutation precedes them (platform-mutation.ts), the policies and the asynchronous gates follow
  * (pipeline.ts).
  */
-export const gates: readonly Gate[] = [ownershipGate, labelsGate, approvalsGate, requesterGate];
+export const gates: readonly Gate[] = [ownershipGate, labelsGate, hostsGate, approvalsGate, requesterGate];
 
 /** `decide` evaluates the platform gates for the webhook, the CLI and other callers. */
 export function decide(request: AdmissionRequest, through: readonly Gate[] = gates, facts: Facts = noFacts): Decision {

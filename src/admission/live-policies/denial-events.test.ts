@@ -54,6 +54,7 @@ describe('a denial', () => {
         type: 'Warning',
         reason: 'PolicyDenied',
         action: 'Admission',
+        user: 'ada',
         note: 'CREATE by ada denied by policy require-backup: enabled: Set spec.backup.enabled to true; daily: Daily',
       },
     ]);

@@ -1,4 +1,4 @@
-/** Kubernetes Events on denials: regarding the denied object, related to the Policy. */
+/** Kubernetes Events on denials, regarding the denied object and related to the Policy, and on uses of break-glass. */
 import { API_VERSION, policy as policyKind } from '../../api/index.ts';
 import { apiVersionOf, type EventInput, type EventRecorder, type KubernetesObject } from '../../runtime/index.ts';
 import type { Observer } from '../gates/observer.ts';
@@ -11,8 +11,23 @@ export function denialEvents(recorder: Pick<EventRecorder, 'record'>): Observer 
       if (decision.allowed || request.dryRun === true) return;
       for (const [policy, notes] of denialsOf(decision)) recorder.record(eventOf(request, policy, notes));
     },
+    exempted(request, change) {
+      const regarding = objectOf(request);
+      if (regarding === undefined || request.dryRun === true) return;
+      recorder.record({
+        regarding,
+        type: 'Warning',
+        reason: 'BreakGlass',
+        action: exemptActions[change],
+        user: userOf(request),
+        note: `${change === 'delete' ? 'deletion' : `change of ${change}`} by ${userOf(request)} was exempt from other Policies: break-glass group`,
+      });
+    },
   };
 }
+
+/** The recorder counts Events with the same action together. */
+const exemptActions = { delete: 'Delete', enforcement: 'RelaxEnforcement', failurePolicy: 'RelaxFailurePolicy' };
 
 /** Groups the messages of the denying rules by policy. */
 function denialsOf({ results }: Parameters<NonNullable<Observer['evaluated']>>[0]['decision']): Map<string, string[]> {
@@ -26,19 +41,22 @@ function denialsOf({ results }: Parameters<NonNullable<Observer['evaluated']>>[0
 
 function eventOf(request: AdmissionRequest, policy: string, notes: readonly string[]): EventInput {
   const related: KubernetesObject = { apiVersion: API_VERSION, kind: policyKind.kind, metadata: { name: policy } };
-  const { username = 'an unknown user' } = request.userInfo ?? {};
+  const user = userOf(request);
   return {
-    regarding: deniedObject(request) ?? related,
+    regarding: objectOf(request) ?? related,
     related,
     type: 'Warning',
     reason: 'PolicyDenied',
     action: request.operation === 'CONNECT' ? 'Connect' : 'Admission',
-    note: `${request.operation} by ${username} denied by policy ${policy}: ${notes.join('; ')}`,
+    user,
+    note: `${request.operation} by ${user} denied by policy ${policy}: ${notes.join('; ')}`,
   };
 }
 
-/** Returns the denied object, or undefined if it has no name yet (generateName). */
-function deniedObject({ kind, namespace, name, object, oldObject }: AdmissionRequest): KubernetesObject | undefined {
+const userOf = ({ userInfo }: AdmissionRequest): string => userInfo?.username ?? 'an unknown user';
+
+/** Returns the object of the request, or undefined if it has no name yet (generateName). */
+function objectOf({ kind, namespace, name, object, oldObject }: AdmissionRequest): KubernetesObject | undefined {
   const metadata = ((oldObject ?? object)?.metadata ?? {}) as { name?: string; uid?: string };
   const known = name ?? metadata.name;
   if (known === undefined || known === '') return undefined;

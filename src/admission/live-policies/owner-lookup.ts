@@ -1,5 +1,5 @@
 /** Looks up Teams and Applications for the gates: in the caches, and on the API server if a cache may be stale. */
-import { application, type Team, team } from '../../api/index.ts';
+import { application, type Team, team, teamOfNamespace } from '../../api/index.ts';
 import {
   type Client,
   isNotFound,
@@ -52,9 +52,11 @@ export function ownerLookup({ client, teams, applications }: OwnerCaches): Owner
     },
     // Most namespaces have no Team: a miss is common, and only a pending denial justifies a live read.
     async teamOf(namespace, { live = false, signal } = {}) {
-      if (!live) return teams.store.byIndex('namespace', namespace)[0]?.metadata.name;
+      const teamIn = (found: readonly UnknownObject[]) =>
+        teamOfNamespace(namespace, found as unknown as readonly Team[])?.metadata.name;
+      if (!live) return teamIn(teams.store.byIndex('namespace', namespace));
       const { items } = await client.list(team.resource, signal === undefined ? {} : { signal });
-      return items.find((each) => namespaceOf(each) === namespace)?.metadata.name;
+      return teamIn(items.filter((each) => namespaceOf(each) !== undefined));
     },
   };
 }

@@ -4,7 +4,7 @@
  * Changes in quick succession are built together, and a slow build is followed by a longer pause: a thousand changes
  * per minute cost a small share of one core. A caller uses one set for a whole request.
  */
-import { application, policy, policyException, team } from '../../api/index.ts';
+import { application, policy, policyException, service, team } from '../../api/index.ts';
 import type { Json, ObjectQuery, PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
 import type { PolicyState } from '../../policy/internal.ts';
 import {
@@ -19,6 +19,7 @@ import {
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { type Definitions, startDefinitions } from './definitions.ts';
+import { hostLookup, serviceIndexes, withHostOnly } from './host-lookup.ts';
 import { worldWithNeeds } from './needs.ts';
 import { plainMetadata, servedAs } from './objects.ts';
 import { ownerLookup, teamIndexes } from './owner-lookup.ts';
@@ -156,8 +157,12 @@ class Source implements LivePolicySource {
     this.#namespaces = this.#reflect(namespaces, {});
     const teams = this.#reflect(team.resource, {}, teamIndexes);
     const applications = this.#reflect(application.resource, {});
-    this.#reflectors = [policies, exceptions, this.#namespaces, teams, applications];
-    this.owners = ownerLookup({ client, teams, applications });
+    const services = this.#reflect(service.resource, {}, serviceIndexes, withHostOnly);
+    this.#reflectors = [policies, exceptions, this.#namespaces, teams, applications, services];
+    this.owners = {
+      ...ownerLookup({ client, teams, applications }),
+      hosts: hostLookup({ client, teams, services }),
+    };
     for (const reflector of this.#reflectors) reflector.start();
     const listed = this.#reflectors.map((reflector) => reflector.synced());
     void Promise.all([...listed, this.#definitions.whenSynced()]).then(
@@ -255,6 +260,7 @@ class Source implements LivePolicySource {
       current?: (version: string) => void;
     },
     indexes: Readonly<Record<string, (object: UnknownObject) => string[]>> = {},
+    transform: (object: UnknownObject) => UnknownObject = callbacks.put === undefined ? plainMetadata : withoutStatus,
   ): Reflector<UnknownObject> {
     const { put, remove, current } = callbacks;
     const changed = (object: UnknownObject) => {
@@ -265,7 +271,7 @@ class Source implements LivePolicySource {
       resource,
       indexes,
       stripManagedFields: true,
-      transform: put === undefined ? plainMetadata : withoutStatus,
+      transform,
       handlers: {
         added: changed,
         updated: changed,

@@ -11,6 +11,7 @@ import { decide as decideByPolicies, type StoredType, storedRequest } from '../.
 import { nextTransition } from '../../policy/internal.ts';
 import type { Clock, Resource, UnknownObject } from '../../runtime/index.ts';
 import { systemClock } from '../../runtime/index.ts';
+import { hostFactsOf } from '../gates/hosts/gate.ts';
 import { resolveChain } from '../gates/ownership/owner-chain.ts';
 import { decide, gates } from '../gates/platform.ts';
 import { violationOf } from '../gates/policies/evaluation.ts';
@@ -172,7 +173,8 @@ async function ownViolations(
   };
   const judge = async (live: boolean) => {
     const chain = await resolveChain({ kind, object, namespace, name }, owners, { live });
-    return decide(request, gates, { chain, reconcilers: [] }).violations;
+    const hosts = owners.hosts && (await hostFactsOf(request, chain.team, owners.hosts, { live }));
+    return decide(request, gates, { chain, reconcilers: [], hosts }).violations;
   };
   const violations = await judge(false);
   return violations.length === 0 ? violations : judge(true);

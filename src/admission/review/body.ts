@@ -1,12 +1,21 @@
 /**
- * Reads the body of a review, bounded in size and time. All bodies in memory are bounded together, because an API
- * server may send hundreds of large reviews at once.
+ * Reads the body of a review, bounded in size, time and data rate. All bodies in memory are bounded together, because an
+ * API server may send hundreds of large reviews at once. Only received bytes count: an announced length is a promise.
  */
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from './http-error.ts';
 
 /** The largest body: object and oldObject, each up to the limit of etcd, plus the overhead of JSON. */
 export const bodyLimitBytes = 7 * 1024 * 1024;
+
+/** The smallest amount that a client must send each second until its body is complete. */
+const leastBytesPerSecond = 16 * 1024;
+
+/** The time limit for a body: no longer than the shortest `timeoutSeconds` of our webhooks, whatever the client asks for. */
+const bodyLimitMilliseconds = 5_000;
+
+/** Bodies up to this size may use all of the budget; larger ones leave a part of it to them. */
+const smallBytes = 64 * 1024;
 
 /** The memory budget for the bodies of all reviews that are not yet answered. */
 interface Budget {
@@ -22,13 +31,14 @@ interface Share {
 
 export function startBudget(bytes: number): Budget {
   let taken = 0;
+  const forLarge = bytes - bytes / 8;
   return {
     share() {
       let own = 0;
       return {
         grow(wanted) {
           if (wanted <= own) return true;
-          if (taken + wanted - own > bytes) return false;
+          if (taken + wanted - own > (wanted <= smallBytes ? bytes : forLarge)) return false;
           taken += wanted - own;
           own = wanted;
           return true;
@@ -46,11 +56,6 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
   return new Promise((resolve, reject) => {
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > bodyLimitBytes) return reject(tooLarge());
-    if (!share.grow(announced)) {
-      // The rest of the body is read and discarded, so that the connection can be reused.
-      request.resume();
-      return reject(noRoom());
-    }
     const chunks: Buffer[] = [];
     let length = 0;
     let settled = false;
@@ -59,6 +64,7 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
       settled = true;
       clearImmediate(soon);
       clearTimeout(late);
+      clearInterval(pace);
       request.off('data', take);
       finish();
     };
@@ -68,15 +74,22 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
       if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
       else if (!share.grow(length)) {
         settle(() => reject(noRoom()));
-        request.resume();
+        discardRest(request);
       }
     };
     const isLate = () =>
       settle(() => reject(new HttpError(408, 'The AdmissionReview was not received in time', { connection: 'close' })));
     // Most bodies arrive with their headers, so a timer is only started for the others.
     let late: NodeJS.Timeout | undefined;
+    let pace: NodeJS.Timeout | undefined;
+    let before = 0;
+    const checkPace = () => {
+      if (length - before < leastBytesPerSecond) isLate();
+      before = length;
+    };
     const soon = setImmediate(() => {
-      late = setTimeout(isLate, milliseconds);
+      late = setTimeout(isLate, Math.min(milliseconds, bodyLimitMilliseconds));
+      pace = setInterval(checkPace, 1_000);
     });
     request.on('data', take);
     request.on('end', () => settle(() => resolve(textOf(chunks))));
@@ -92,6 +105,13 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
     request.on('error', brokeOff);
     request.on('close', brokeOff);
   });
+}
+
+/** Reads the rest of a body without keeping it, so that the connection can be reused; a client that is slow is disconnected. */
+function discardRest(request: IncomingMessage): void {
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), bodyLimitMilliseconds);
+  request.once('close', () => clearTimeout(timer));
 }
 
 /** Joins the chunks. Most reviews arrive in a single chunk. */

@@ -12,6 +12,8 @@ export interface Deadline {
 
 /** The longest timeout of an API server. */
 const longestMilliseconds = 30_000;
+/** The timeout of a webhook that sets none. */
+const defaultMilliseconds = 10_000;
 
 export function deadlineIn(milliseconds: number): Deadline {
   const at = Date.now() + milliseconds;
@@ -36,7 +38,7 @@ export function timeoutIn(query: string): number {
 export function durationOf(timeout: string | null): number {
   const parts = [...(timeout ?? '').matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   const written = parts.map(([part]) => part).join('');
-  if (timeout === null || timeout === '' || written !== timeout) return longestMilliseconds;
+  if (timeout === null || timeout === '' || written !== timeout) return defaultMilliseconds;
   return bounded(parts.reduce((sum, [, number, unit]) => sum + Number(number) * millisecondsIn(unit), 0));
 }
 

@@ -22,7 +22,8 @@ interface Unreadable {
 
 type DecodedReview = { readonly request: AdmissionRequest } | { readonly unreadable: Unreadable };
 
-export function decodeReview(text: string): DecodedReview {
+/** `decodeReview` decodes a review. `caller` is the client that sent it, if it was sent over a network. */
+export function decodeReview(text: string, caller?: AdmissionRequest['caller']): DecodedReview {
   let review: unknown;
   try {
     // JSON.parse is not used, because a rule on an int64 must see the exact number.
@@ -40,12 +41,12 @@ export function decodeReview(text: string): DecodedReview {
   if (review.apiVersion !== 'admission.k8s.io/v1')
     return unreadable('Only admission.k8s.io/v1 AdmissionReviews are served');
   if (!isObject(review.request)) return unreadable('The AdmissionReview has no request');
-  return decodeRequest(review.request);
+  return decodeRequest(review.request, caller);
 }
 
 const operations: readonly unknown[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] satisfies Operation[];
 
-function decodeRequest(request: Json): DecodedReview {
+function decodeRequest(request: Json, caller: AdmissionRequest['caller']): DecodedReview {
   const { uid, kind, operation, object, oldObject } = request;
   if (typeof uid !== 'string' || uid === '') return unreadable('request.uid is not a string');
   if (!isGroupVersionKind(kind)) return unreadable('request.kind is not a group, version and kind');
@@ -56,7 +57,7 @@ function decodeRequest(request: Json): DecodedReview {
   if (operation === 'UPDATE' && !isObject(oldObject)) return unreadable('request.oldObject is not an object');
   const wrong = wrongField(request);
   if (wrong !== undefined) return unreadable(wrong);
-  return { request: admitted(request, { uid, kind, operation }) };
+  return { request: admitted(request, { uid, kind, operation, ...(caller === undefined ? {} : { caller }) }) };
 }
 
 /**
@@ -83,9 +84,9 @@ function wrongField(request: Json): string | undefined {
 
 function admitted(
   request: Json,
-  { uid, kind, operation }: Pick<AdmissionRequest, 'uid' | 'kind' | 'operation'>,
+  known: Pick<AdmissionRequest, 'uid' | 'kind' | 'operation' | 'caller'>,
 ): AdmissionRequest {
-  const made: { -readonly [Field in keyof AdmissionRequest]: AdmissionRequest[Field] } = { uid, kind, operation };
+  const made: { -readonly [Field in keyof AdmissionRequest]: AdmissionRequest[Field] } = known;
   if (!isAbsent(request.resource)) made.resource = request.resource as GroupVersionResource;
   if (!isEmpty(request.subResource)) made.subResource = request.subResource as string;
   if (!isAbsent(request.requestKind)) made.requestKind = request.requestKind as GroupVersionKind;

@@ -1,6 +1,7 @@
 /** Encodes an AdmissionReview v1 response: from a decision to the body of the response and the denial message. */
 import type { JsonPatchOperation } from '../../policy/index.ts';
 import { writeJsonPatch } from '../../policy/internal.ts';
+import { plainLine, plainText, plainValues } from '../../runtime/internal.ts';
 import type { Decision, Violation } from './findings.ts';
 
 /** `encodeReview` encodes the response. The API server accepts it only with the UID of the request. */
@@ -8,9 +9,10 @@ export function encodeReview(uid: string, decision: Decision): string {
   const { allowed, warnings, patches, auditAnnotations } = decision;
   let response = `{"uid":${JSON.stringify(uid)},"allowed":${allowed ? 'true' : 'false'}`;
   if (!allowed) response += `,"status":${JSON.stringify(statusOf(decision))}`;
-  if (warnings.length > 0) response += `,"warnings":${JSON.stringify(warnings)}`;
+  if (warnings.length > 0) response += `,"warnings":${JSON.stringify(warnings.map(plainText))}`;
   if (allowed && patches.length > 0) response += `,"patchType":"JSONPatch","patch":"${encodePatch(patches)}"`;
-  if (auditAnnotations !== undefined) response += `,"auditAnnotations":${JSON.stringify(auditAnnotations)}`;
+  if (auditAnnotations !== undefined)
+    response += `,"auditAnnotations":${JSON.stringify(plainValues(auditAnnotations))}`;
   return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":${response}}}`;
 }
 
@@ -23,7 +25,7 @@ export function denialMessage({ violations }: Pick<Decision, 'violations'>): str
   const lines: string[] = [];
   let length = 0;
   for (const violation of violations) {
-    const line = lineOf(violation);
+    const line = plainText(lineOf(violation));
     if (length + line.length > longestMessage && lines.length > 0) {
       lines.push(`… and ${violations.length - lines.length} more.`);
       break;
@@ -59,7 +61,11 @@ function statusOf(decision: Decision) {
     reason,
     message: denialMessage(decision),
     details: {
-      causes: violations.slice(0, mostCauses).map(({ code, field, message }) => ({ reason: code, field, message })),
+      causes: violations.slice(0, mostCauses).map(({ code, field, message }) => ({
+        reason: code,
+        field: plainLine(field),
+        message: plainText(message),
+      })),
     },
   };
 }

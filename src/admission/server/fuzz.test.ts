@@ -10,7 +10,7 @@ import { admissionPipeline } from '../gates/pipeline.ts';
 import type { PolicySource } from '../gates/policies/evaluation.ts';
 import { deadlineIn } from '../review/deadline.ts';
 import { HttpError } from '../review/http-error.ts';
-import { answerReview } from './server.ts';
+import { answerReview } from './evaluate.ts';
 
 const reviewsTried = 20_000;
 

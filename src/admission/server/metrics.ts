@@ -12,6 +12,8 @@ export interface AdmissionMetrics {
   readonly contentType: string;
   text(): Promise<string>;
   inFlight(requests: number): void;
+  /** Sets whether reviews are answered only for authenticated callers. */
+  authenticates(authenticates: boolean): void;
   answered(phase: Phase, result: 'allowed' | 'denied' | 'error', seconds: number): void;
   readonly observer: Observer;
 }
@@ -73,6 +75,11 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
     help: 'Number of AdmissionReviews in flight.',
     registers,
   });
+  const authenticated = new Gauge({
+    name: 'kidp_admission_callers_authenticated',
+    help: '1 if reviews are answered only for an authenticated API server, 0 if callers are untrusted.',
+    registers,
+  });
   const policies = new Map<string, PolicyCounts>();
   const aggregate = new PolicyAggregate(policies);
   policyCounters(policies, aggregate, registers);
@@ -86,6 +93,9 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
     },
     inFlight(now) {
       requestsInFlight = now;
+    },
+    authenticates(authenticates) {
+      authenticated.set(authenticates ? 1 : 0);
     },
     answered(phase, result, seconds) {
       // Updating the metrics in batches is many times faster.

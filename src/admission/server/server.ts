@@ -5,31 +5,23 @@
  * internal error must never result in "allowed": it is a 500, and the API server applies the failurePolicy.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../runtime/index.ts';
-import type { AnswerPost, PostAnswer } from '../../runtime/internal.ts';
+import type { AnswerPost, Caller, MetricsAccess, PostAnswer } from '../../runtime/internal.ts';
 import type { Phase } from '../gates/gate.ts';
-import type { Observer } from '../gates/observer.ts';
-import type { Pipeline } from '../gates/pipeline.ts';
 import { noRoom, readBody, startBudget } from '../review/body.ts';
-import type { Deadline } from '../review/deadline.ts';
 import { deadlineIn, timeoutIn } from '../review/deadline.ts';
-import { decodeReview } from '../review/decode.ts';
-import { encodeReview } from '../review/encode.ts';
-import type { Decision } from '../review/findings.ts';
 import { HttpError } from '../review/http-error.ts';
-import { logAdmitted, logDenied } from './decision-log.ts';
+import { type Answered, type AskedFor, answerReview, type EvaluationOptions } from './evaluate.ts';
 import type { AdmissionMetrics } from './metrics.ts';
 
-interface AnswerOptions {
-  readonly log: Logger;
-  readonly pipeline: Pipeline;
+interface AnswerOptions extends EvaluationOptions {
   /** Reports the result of `/readyz`. */
   readonly ready: () => boolean;
-  /** Reports whether the caches are synced. Earlier reviews wait for that. */
-  readonly synced?: () => boolean;
   readonly metrics?: AdmissionMetrics | undefined;
-  readonly observer?: Observer | undefined;
+  /** Who may read `/metrics`. Without it everyone may: for a webhook without a cluster. */
+  readonly metricsAccess?: MetricsAccess | undefined;
+  /** Whether only reviews of trusted callers are answered. */
+  readonly authenticates?: boolean | undefined;
   /** The maximum number of reviews in flight. Further reviews get a 429 and are retried. */
   readonly mostInFlight?: number | undefined;
   /** The maximum number of bytes of their bodies. */
@@ -40,14 +32,6 @@ interface AnswerOptions {
 const mostInFlightByDefault = 400;
 /** Enough for nine reviews of the largest size, or for thousands of the usual size. */
 const mostBytesByDefault = 64 * 1024 * 1024;
-const syncPollMilliseconds = 20;
-
-/** The purpose of a webhook path. */
-interface AskedFor {
-  readonly phase: Phase;
-  /** For converted requests: the other versions in which the request is sent. */
-  readonly elsewhere?: readonly string[];
-}
 
 /** The paths of the webhooks. */
 const webhooks = new Map<string, AskedFor>([
@@ -74,7 +58,7 @@ function askedAt(pathname: string): AskedFor | undefined {
 }
 
 interface Answers {
-  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly answer: (request: IncomingMessage, response: ServerResponse, caller: Caller) => void;
   /** Answers a review whose body is already read; undefined for other paths. */
   readonly answerPost: AnswerPost;
 }
@@ -82,22 +66,43 @@ interface Answers {
 export function answerAdmission(options: AnswerOptions): Answers {
   const reviews = startReviews(options);
   return {
-    answer(request, response) {
+    answer(request, response, caller) {
       const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
       const asked = askedAt(pathname);
+      if (asked !== undefined && mustRefuse(caller, options)) {
+        refuse(response, unauthenticated(caller));
+        return;
+      }
       const answered =
-        asked === undefined ? other(pathname, response, options) : reviews.read(request, response, asked, query);
+        asked === undefined
+          ? other(pathname, request.headers.authorization, response, options)
+          : reviews.read(request, response, { ...asked, caller }, query);
       answered.catch((error: unknown) => refuse(response, httpErrorOf(error, options.log)));
     },
-    answerPost(target, body) {
+    answerPost(target, body, caller) {
       const [pathname = '', query = ''] = target.split('?', 2);
       const asked = askedAt(pathname);
-      return asked === undefined ? undefined : reviews.answer(body, asked, query);
+      if (asked !== undefined && mustRefuse(caller, options)) return unauthenticated(caller);
+      return asked === undefined ? undefined : reviews.answer(body, { ...asked, caller }, query);
     },
   };
 }
 
-async function other(pathname: string, response: ServerResponse, options: AnswerOptions): Promise<void> {
+const rendering = new WeakMap<AdmissionMetrics, Promise<string>>();
+
+/** Requests at the same time share one text: rendering it takes longer than a review. */
+function metricsText(metrics: AdmissionMetrics): Promise<string> {
+  const started = rendering.get(metrics) ?? metrics.text().finally(() => rendering.delete(metrics));
+  rendering.set(metrics, started);
+  return started;
+}
+
+async function other(
+  pathname: string,
+  authorization: string | undefined,
+  response: ServerResponse,
+  options: AnswerOptions,
+): Promise<void> {
   switch (pathname) {
     case '/healthz':
       return sendText(response, 200, 'ok');
@@ -105,10 +110,16 @@ async function other(pathname: string, response: ServerResponse, options: Answer
       return options.ready() ? sendText(response, 200, 'ok') : sendText(response, 503, 'not ready');
     case '/metrics':
       if (options.metrics === undefined) break;
-      return send(response, 200, options.metrics.contentType, await options.metrics.text());
+      await demandAccess(authorization, options);
+      return send(response, 200, options.metrics.contentType, await metricsText(options.metrics));
     default:
   }
   throw new HttpError(404, `Not found: ${pathname.slice(0, 100)}; send AdmissionReviews to /validate or /mutate`);
+}
+
+async function demandAccess(authorization: string | undefined, { metricsAccess }: AnswerOptions): Promise<void> {
+  const refusal = await metricsAccess?.(authorization);
+  if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, refusal.headers);
 }
 
 interface Reviews {
@@ -122,16 +133,24 @@ function startReviews(options: AnswerOptions): Reviews {
   const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
   const budget = startBudget(options.mostBytes ?? mostBytesByDefault);
   let reviewsInFlight = 0;
+  let evaluating = 0;
   const begin = ({ phase }: AskedFor) => {
     const started = performance.now();
     const share = budget.share();
+    let isEntered = false;
     reviewsInFlight += 1;
     metrics?.inFlight(reviewsInFlight);
     return {
       share,
-      isOverLimit: reviewsInFlight > mostInFlight,
+      /** Counts the review among those in evaluation, unless there are too many. Those that still arrive do not count. */
+      enter() {
+        if (evaluating >= mostInFlight) throw tooMany();
+        evaluating += 1;
+        isEntered = true;
+      },
       end(result: 'allowed' | 'denied' | 'error') {
         share.release();
+        if (isEntered) evaluating -= 1;
         reviewsInFlight -= 1;
         metrics?.inFlight(reviewsInFlight);
         metrics?.answered(phase, result, (performance.now() - started) / 1000);
@@ -144,12 +163,9 @@ function startReviews(options: AnswerOptions): Reviews {
       let result: 'allowed' | 'denied' | 'error' = 'error';
       try {
         checkRequest(request);
-        if (flight.isOverLimit) {
-          request.resume();
-          throw tooMany();
-        }
         const deadline = deadlineIn(timeoutIn(query));
         const text = await readBody(request, deadline.at - Date.now(), flight.share);
+        flight.enter();
         const { allowed, body } = await answerReview(text, asked, deadline, options);
         result = allowed ? 'allowed' : 'denied';
         send(response, 200, 'application/json', body);
@@ -171,8 +187,8 @@ function startReviews(options: AnswerOptions): Reviews {
       };
       let answer: Answered | Promise<Answered>;
       try {
-        if (flight.isOverLimit) throw tooMany();
         if (!flight.share.grow(text.length)) throw noRoom();
+        flight.enter();
         answer = answerReview(text, asked, deadlineIn(timeoutIn(query)), options);
       } catch (error) {
         return failed(error);
@@ -180,38 +196,6 @@ function startReviews(options: AnswerOptions): Reviews {
       return answer instanceof Promise ? answer.then(answered, failed) : answered(answer);
     },
   };
-}
-
-interface Answered {
-  readonly allowed: boolean;
-  readonly body: string;
-}
-
-/**
- * `answerReview` evaluates the text of a review. It is synchronous if no lookup is needed. A review that cannot be
- * evaluated is thrown as an `HttpError`; any other error is a bug.
- */
-export function answerReview(
-  text: string,
-  { phase, elsewhere }: AskedFor,
-  deadline: Deadline,
-  options: Pick<AnswerOptions, 'pipeline' | 'log' | 'synced' | 'observer'>,
-): Answered | Promise<Answered> {
-  const decoded = decodeReview(text);
-  if ('unreadable' in decoded) throw new HttpError(decoded.unreadable.status, decoded.unreadable.message);
-  const { request } = decoded;
-  const evaluate = () => options.pipeline(request, phase, deadline, elsewhere);
-  const answer = (decision: Decision): Answered => {
-    if (!decision.allowed) logDenied(request, decision, options);
-    else if (phase === 'validate' && elsewhere === undefined) logAdmitted(request, options.log);
-    return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
-  };
-  if (options.synced?.() === false) {
-    const evaluated = untilSynced(options.synced, deadline).then(evaluate);
-    return beforeDeadline(evaluated, deadline).then(answer);
-  }
-  const evaluated = evaluate();
-  return evaluated instanceof Promise ? beforeDeadline(evaluated, deadline).then(answer) : answer(evaluated);
 }
 
 function checkRequest({ method, headers }: IncomingMessage): void {
@@ -222,32 +206,18 @@ function checkRequest({ method, headers }: IncomingMessage): void {
     throw new HttpError(415, 'Send the AdmissionReview as application/json');
 }
 
+const mustRefuse = ({ trusted }: Caller, { authenticates = false }: AnswerOptions): boolean =>
+  authenticates && !trusted;
+
+/** The error for a caller that is not the API server. The body is not read; the connection is closed with the response. */
+const unauthenticated = ({ presented }: Caller): HttpError =>
+  presented
+    ? new HttpError(403, 'The client certificate is not accepted', { connection: 'close' })
+    : new HttpError(401, 'A client certificate is required', { connection: 'close' });
+
 /** The error for too many reviews. The API server retries after the given time. */
 const tooMany = (): HttpError =>
   new HttpError(429, 'Too many AdmissionReviews in flight; retry in a second', { 'retry-after': '1' });
-
-/** Waits for the caches. Before that no policy would match, and "allowed" would be wrong. */
-async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<void> {
-  while (!synced()) {
-    if (Date.now() + syncPollMilliseconds >= at) {
-      throw new HttpError(503, 'Policies are not synced yet; retry in a second', { 'retry-after': '1' });
-    }
-    await sleep(syncPollMilliseconds);
-  }
-}
-
-async function beforeDeadline(evaluated: Promise<Decision>, { at }: Deadline): Promise<Decision> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const timeout = new HttpError(504, 'The review was not evaluated before the timeout of the API server');
-    timer = setTimeout(() => reject(timeout), Math.max(1, at - Date.now()));
-  });
-  try {
-    return await Promise.race([evaluated, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 function httpErrorOf(error: unknown, log: Logger): HttpError {
   if (error instanceof HttpError) return error;

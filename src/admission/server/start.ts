@@ -19,7 +19,12 @@ import {
   silentLogger,
   startAuthority,
 } from '../../runtime/index.ts';
-import type { CertificateLives, ResourceMapping } from '../../runtime/internal.ts';
+import {
+  type CertificateLives,
+  type ClientAuthority,
+  type ResourceMapping,
+  reviewedAccess,
+} from '../../runtime/internal.ts';
 import { type Configurations, webhookConfigurations } from '../configuration/apply.ts';
 import type { WebhookTarget } from '../configuration/build.ts';
 import { publishToConfigurations } from '../configuration/ca-bundle.ts';
@@ -36,12 +41,16 @@ import {
   startComparers,
 } from '../gates/crds/index.ts';
 import type { AsyncGate } from '../gates/gate.ts';
-import { namespaceGate } from '../gates/namespaces/index.ts';
+import { inUseGate } from '../gates/in-use.ts';
+import { namespaceGate, namespaceLabelGate } from '../gates/namespaces/index.ts';
 import { type Observer, observers } from '../gates/observer.ts';
 import { operatorsGate } from '../gates/operators/index.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { admissionPipeline, type PipelineOptions } from '../gates/pipeline.ts';
+import { defaultBreakGlassGroup } from '../gates/policies/break-glass.ts';
 import type { PolicySource } from '../gates/policies/evaluation.ts';
+import { secretReadersGate } from '../gates/policies/secret-readers.ts';
+import { secretsGate } from '../gates/secrets.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
 import type { Findings } from '../review/findings.ts';
@@ -67,6 +76,16 @@ export interface AdmissionOptions {
   certificateDirectory?: string | undefined;
   /** The lifetimes of certificates and the delays of their rotation. The defaults suit a cluster. */
   certificateLives?: CertificateLives | undefined;
+  /**
+   * The client certificates of the API server. With it, reviews of other callers are refused; without it, the webhook
+   * does not know its callers, and `request.caller.trusted` is false.
+   */
+  clients?: ClientAuthority | undefined;
+  /**
+   * Whether the callers may be anyone on the network. They then learn whether a request is admitted, and nothing that
+   * was read with the rights of the client; the observer, which records Events, is not called.
+   */
+  untrusted?: boolean | undefined;
   /** The identity of this replica, unique among all replicas. */
   identity?: string | undefined;
   /** The installation of this replica: see `Installer`. */
@@ -94,6 +113,8 @@ export interface AdmissionOptions {
   reconcilers?: readonly string[] | undefined;
   /** False if admitted objects are not dispatched to brokers: they can then be deleted immediately. */
   dispatches?: boolean | undefined;
+  /** The group whose members can relax and delete a Policy whatever other Policies say, and while no replica answers. */
+  breakGlassGroup?: string | undefined;
   /** The platform namespace, which is exempt from policies like kube-system. */
   platformNamespace?: string | undefined;
   observer?: Observer | undefined;
@@ -155,6 +176,7 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
     const synced = () => policies?.synced() !== false;
     const serving = await serveHttps({
       certificates: authority,
+      clients: options.clients,
       ...(await answersOf(options, log, { synced, ready: () => isReady(), comparers })),
       host,
       port: options.port ?? 0,
@@ -174,6 +196,7 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
             mapping: options.mapping,
             platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
             crds: options.crds !== undefined,
+            breakGlassGroup: options.breakGlassGroup ?? defaultBreakGlassGroup,
           });
     if (configurations !== undefined && install) undo.unshift(await installAndSync(configurations, policies, log));
     isReady = () => synced() && !serving.draining;
@@ -191,29 +214,56 @@ async function answersOf(
 ) {
   const { client, policies, owners, policyGate, crds, mostInFlight, mostBytes } = options;
   const metrics = options.metrics ?? admissionMetrics();
-  const observer = observers(metrics.observer, options.observer);
+  const untrusted = options.untrusted ?? false;
+  const observer = observers(metrics.observer, untrusted ? undefined : options.observer);
+  metrics.authenticates(!untrusted);
   const ask: PipelineOptions['ask'] = client && ((user, signal) => reviewAccess(client, user, signal));
+  const reconcilers = options.reconcilers ?? (client === undefined ? [] : await userOf(client, log));
   const pipeline = admissionPipeline({
     policies,
     owners,
     observer,
-    reconcilers: options.reconcilers ?? (client === undefined ? [] : await userOf(client, log)),
+    reconcilers,
     dispatches: options.dispatches,
+    breakGlassGroup: options.breakGlassGroup,
+    untrusted,
     ask,
     asyncGates: [
       ...(policyGate === undefined ? [] : [gateForPolicies(policyGate)]),
       approvalVerbGate(ask),
+      secretReadersGate(ask),
       cleanupGate(ask),
       operatorsGate({ client, ask, asksAboutBreaking: options.asksAboutBreaking }),
-      ...(client === undefined ? [] : [namespaceGate(client)]),
+      ...(client === undefined ? [] : [namespaceGate(client), inUseGate(client), secretsGate(client)]),
+      namespaceLabelGate({ reconcilers, owners }),
       ...(crds === undefined
         ? []
-        : [crdGate({ ...crds, client, ask, comparers, log, metrics: crdMetrics(metrics.registry) })]),
+        : [
+            crdGate({
+              ...crds,
+              client: untrusted ? client && withoutStoredObjects(client) : client,
+              ask,
+              comparers,
+              log,
+              metrics: crdMetrics(metrics.registry),
+            }),
+          ]),
       ...(options.extraGates ?? []),
     ],
   });
-  return answerAdmission({ log, pipeline, ready, synced, metrics, observer, mostInFlight, mostBytes });
+  const authenticates = options.clients !== undefined;
+  const metricsAccess = client && reviewedAccess({ client, log });
+  return answerAdmission({
+    ...{ log, pipeline, ready, synced, metrics, metricsAccess, observer, authenticates, untrusted },
+    ...{ mostInFlight, mostBytes },
+  });
 }
+
+/** Refuses to read objects of other kinds, as if kidp had no right to: the CRD gate then decides without them. */
+const withoutStoredObjects = (client: Client): Client => ({
+  ...client,
+  request: async () => ({ status: 403, headers: {}, warnings: [], text: '' }),
+});
 
 /** Builds the gate for written Policies and PolicyExceptions. */
 function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>): AsyncGate {

@@ -61,7 +61,7 @@ export function labelSelector(description: string) {
   );
 }
 
-/** `dependencySelector` is a label selector with the expected number of matches. */
+/** `dependencySelector` is a label selector with the expected number of matches, and the other teams to select from. */
 function dependencySelector(description: string) {
   return object(
     description,
@@ -72,6 +72,11 @@ function dependencySelector(description: string) {
         'Expected number of matches. `Some`: at least one, and all of them are used. `One`: exactly one; several matches are an error. `Any`: zero or more. Defaults to `Some`.',
         ['One', 'Some', 'Any'],
       ).optional(),
+      fromTeams: set(
+        'Names of other Teams whose resources can match too, if they share them with this team (`spec.sharedWith`). Without it, only resources of the own team match.',
+        objectName('Name of a Team.'),
+        { maxItems: 32 },
+      ).optional(),
     },
     { atomic: true },
   );
@@ -79,7 +84,7 @@ function dependencySelector(description: string) {
 
 /** The run-time dependencies of an object, selected by labels. */
 export const dependencies = object(
-  'Run-time dependencies, selected by labels among the resources of the same team and those shared with it. The connection secrets of the selected resources are provided to this object.',
+  'Run-time dependencies, selected by labels among the resources of the same team, and of the teams in `fromTeams` that share theirs. The connection secrets of the selected resources are provided to this object.',
   {
     databaseSelector: dependencySelector('Databases to use.').optional(),
     cacheSelector: dependencySelector('Caches to use.').optional(),
@@ -114,7 +119,7 @@ export const connectionSecret = object(
 
 /** The teams that can also use a resource. */
 export const sharedWith = set(
-  'Namespaces of other teams whose dependency selectors can match this resource. `*` shares it with every team.',
+  'Namespaces of other teams whose dependency selectors can match this resource, if they name this team in `fromTeams`. `*` shares it with every team.',
   text('Namespace of a team, or `*`.', {
     minLength: 1,
     maxLength: 63,

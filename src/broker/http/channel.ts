@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { type Clock, systemClock } from '../../runtime/index.ts';
-import { isSafeToReach, readAtMost } from '../../runtime/internal.ts';
+import { type AddressGuard, isSafeToReach, readAtMost } from '../../runtime/internal.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import { encodeEvent } from '../contract/index.ts';
 import type { RequestEvent } from '../messages.ts';
@@ -22,13 +22,15 @@ interface HttpChannelOptions {
   readonly connections?: number;
   /** Allows plain HTTP to other machines: for clusters whose service mesh encrypts. */
   readonly insecureHttp?: boolean;
+  /** The guard of connections: the author of a Broker chooses its endpoint. */
+  readonly guard?: AddressGuard | undefined;
 }
 
 const maxAnswerBytes = 64 * 1024;
 
 export function httpChannel(options: HttpChannelOptions): Channel {
   const { token, clock = systemClock, timeoutMilliseconds = 10_000, insecureHttp = false } = options;
-  const agents = agentsByTrust(options.connections ?? 16, timeoutMilliseconds);
+  const agents = agentsByTrust(options.connections ?? 16, timeoutMilliseconds, options.guard);
   const health = healthTracker(clock);
 
   async function exchange(
@@ -132,18 +134,15 @@ interface Agents {
 /** More certificate authorities than there are broker operators. The least recently used agent is closed. */
 const maxAgents = 100;
 
-function agentsByTrust(connections: number, timeout: number): Agents {
+function agentsByTrust(connections: number, timeout: number, guard: AddressGuard | undefined): Agents {
   const agents = new Map<string, Agent>();
   return {
     of(caBundle) {
       const id = caBundle === undefined ? '' : createHash('sha256').update(caBundle).digest('hex');
+      const connect = { timeout, allowH2: false, ...(caBundle === undefined ? {} : { ca: caBundle }) };
       const agent =
         agents.get(id) ??
-        new Agent({
-          connections,
-          allowH2: false,
-          connect: { timeout, ...(caBundle === undefined ? {} : { ca: caBundle }) },
-        });
+        new Agent({ connections, allowH2: false, connect: guard === undefined ? connect : guard.connector(connect) });
       agents.delete(id);
       agents.set(id, agent);
       const [oldest] = agents;

@@ -12,7 +12,7 @@ import { isRecord } from './public-keys.ts';
 
 type EncryptionKey = Readonly<Record<string, unknown>>;
 
-interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp'> {
+interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp' | 'guard'> {
   readonly clock?: Clock;
   /** Replaces fetching in tests. */
   readonly fetch?: typeof fetchDocument;
@@ -29,7 +29,7 @@ const most = 1000;
 export function brokerEncryption(
   options: BrokerEncryptionOptions = {},
 ): (broker: Broker) => Promise<EncryptionKey | undefined> {
-  const { clock = systemClock, insecureHttp, fetch = fetchDocument } = options;
+  const { clock = systemClock, insecureHttp, guard, fetch = fetchDocument } = options;
   const fetched = new Map<string, { readonly at: number; readonly key: Promise<EncryptionKey | undefined> }>();
   return async (broker) => {
     const given = (broker.spec.identity?.publicKeys ?? []).map(asKey).find((key) => key !== undefined);
@@ -38,7 +38,7 @@ export function brokerEncryption(
     const id = `${address.url}\n${address.caBundle ?? ''}`;
     const known = fetched.get(id);
     if (known !== undefined && clock.monotonic() - known.at < freshMilliseconds) return known.key;
-    const key = fetch(address, { insecureHttp }).then(encryptionKeyIn);
+    const key = fetch(address, { insecureHttp, guard }).then(encryptionKeyIn);
     fetched.delete(id);
     fetched.set(id, { at: clock.monotonic(), key });
     if (fetched.size > most) fetched.delete(fetched.keys().next().value ?? '');

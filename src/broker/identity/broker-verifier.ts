@@ -4,6 +4,7 @@
  */
 import type { Broker } from '../../api/index.ts';
 import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
+import type { AddressGuard } from '../../runtime/internal.ts';
 import type { ChannelName } from '../channel.ts';
 import type { VerifiedBroker } from '../sink.ts';
 import { checkClaims } from './claims.ts';
@@ -30,6 +31,7 @@ interface BrokerVerifierOptions {
   readonly clock?: Clock;
   /** Allows fetching keys over plain HTTP from other machines. */
   readonly insecureHttp?: boolean;
+  readonly guard?: AddressGuard | undefined;
   /** Replaces fetching in tests. */
   readonly fetch?: FetchKeySet;
   /** See `KeyCacheOptions`. */
@@ -52,10 +54,10 @@ export interface BrokerVerifier {
 }
 
 export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
-  const { audience, log, metrics, clock = systemClock, insecureHttp } = options;
+  const { audience, log, metrics, clock = systemClock, insecureHttp, guard } = options;
   const fetched = keyCache({
     clock,
-    fetch: options.fetch ?? ((address) => fetchKeySet(address, { insecureHttp })),
+    fetch: options.fetch ?? ((address) => fetchKeySet(address, { insecureHttp, guard })),
     onFetchFailed: ({ url }, error) => log.warn('cannot fetch the keys of a broker', { url, error }),
     freshMilliseconds: options.freshMilliseconds,
     staleMilliseconds: options.staleMilliseconds,

@@ -127,6 +127,16 @@ test('after a failed fetch, only one caller waits for the retry', async () => {
   expect(await first).toBe('keys-unavailable');
 });
 
+test.each([
+  { reason: 'a key that the sender does not publish', fetch: async () => new Map() },
+  { reason: 'keys that cannot be fetched', fetch: () => Promise.reject(new Error('down')) },
+])('the message to an unverified caller names no internal address: $reason', async ({ fetch }) => {
+  const cache = keyCache({ clock: new FakeClock(), fetch });
+  const error = await cache.find({ url: 'https://keys.internal:8443/jwks' }, 'a').catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain('IdentityError');
+  expect(String(error)).not.toContain('internal');
+});
+
 test('a revoked key is rejected after the next fetch', async () => {
   const { clock, state, find } = server();
   await find('a');

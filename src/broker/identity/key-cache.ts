@@ -7,6 +7,7 @@ import type { Clock } from '../../runtime/index.ts';
 import { TokenBucket } from '../../runtime/internal.ts';
 import type { FetchKeySet, KeySetAddress } from './fetch-key-set.ts';
 import { IdentityError } from './identity-error.ts';
+import { quoteKeyId } from './jws.ts';
 import type { VerificationKey } from './public-keys.ts';
 
 interface KeyCacheOptions {
@@ -101,15 +102,10 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
       const found = isStale ? undefined : entry.keys?.get(keyId);
       if (found !== undefined) return found;
       if (entry.keys === undefined || isStale || entry.lastFailed) {
-        throw new IdentityError('keys-unavailable', `cannot fetch the keys at ${redactUrl(address.url)} now`);
+        throw new IdentityError('keys-unavailable', 'the keys of the sender cannot be fetched now');
       }
-      throw new IdentityError('unknown-key', `no such key at ${redactUrl(address.url)}`);
+      // The caller is not verified, so the message does not name the address, which may be internal.
+      throw new IdentityError('unknown-key', `the sender does not publish a key ${quoteKeyId(keyId)}`);
     },
   };
-}
-
-/** Removes credentials and the query from a URL. */
-function redactUrl(text: string): string {
-  const url = URL.parse(text);
-  return url === null ? 'an invalid URL' : `${url.origin}${url.pathname}`;
 }

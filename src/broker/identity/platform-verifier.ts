@@ -46,7 +46,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
 
   const find = async (iss: unknown, sub: unknown, { keyId }: UnverifiedJws): Promise<VerificationKey> => {
     if (iss !== issuer || sub !== subject)
-      throw new IdentityError('wrong-issuer', `the issuer must be ${issuer}, and the subject ${subject}`);
+      throw new IdentityError('wrong-issuer', 'the token or signature is not from the platform (`iss`, `sub`)');
     return keyOf(keyId);
   };
   const logRefusal = async (verify: () => Promise<{ readonly keyId: string }>) => {

@@ -1,5 +1,6 @@
 /** The primary channel to a broker: its request topic, on its own Kafka cluster or on the shared one. */
 import type { Logger } from '../../runtime/index.ts';
+import type { AddressGuard } from '../../runtime/internal.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import type { RequestEvent } from '../messages.ts';
 import type { KafkaTls } from './connection.ts';
@@ -18,20 +19,24 @@ interface KafkaChannelOptions {
   /** How long a message may take until it is acknowledged. */
   readonly timeoutMilliseconds?: number;
   readonly maximumWaiting?: number;
+  /** The guard of connections to clusters that Brokers name. The shared cluster is the administrator's own. */
+  readonly guard?: AddressGuard | undefined;
 }
 
 export function kafkaChannel(options: KafkaChannelOptions): Channel {
-  const { sign, bootstrapServers: shared, ...connection } = options;
+  const { sign, bootstrapServers: shared, guard, ...connection } = options;
+  const nameOf = (servers: readonly string[]) => [...servers].sort().join();
   /** One producer for each set of servers, connected on first use. */
   const producers = new Map<string, KafkaProducer>();
 
   function producerFor(broker: BrokerAddress): KafkaProducer | undefined {
     const bootstrapServers = broker.kafka.bootstrapServers ?? shared ?? [];
     if (bootstrapServers.length === 0) return undefined;
-    const name = [...bootstrapServers].sort().join();
+    const name = nameOf(bootstrapServers);
     let producer = producers.get(name);
     if (producer === undefined) {
-      producer = kafkaProducer({ ...connection, bootstrapServers });
+      const isShared = shared !== undefined && name === nameOf(shared);
+      producer = kafkaProducer({ ...connection, bootstrapServers, guard: isShared ? undefined : guard });
       producers.set(name, producer);
     }
     return producer;

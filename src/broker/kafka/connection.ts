@@ -2,6 +2,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { BaseOptions, Connection } from '@platformatic/kafka';
 import type { Logger } from '../../runtime/index.ts';
+import type { AddressGuard } from '../../runtime/internal.ts';
 
 /** TLS material as PEM. */
 export interface KafkaTls {
@@ -24,6 +25,8 @@ export interface KafkaConnection {
   /** The client id, shown in the logs of the cluster. */
   readonly clientId: string;
   readonly log: Logger;
+  /** The guard of connections. Without it the servers must be the administrator's own. */
+  readonly guard?: AddressGuard | undefined;
 }
 
 /**

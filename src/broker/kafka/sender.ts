@@ -15,6 +15,7 @@ import { sleep } from '../../runtime/internal.ts';
 import type { ChannelError, SendOptions } from '../channel.ts';
 import { clientOptions, closeClient, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failureOf, isMessageError, kafkaError } from './failure.ts';
+import { guardClient } from './guarded.ts';
 import type { OutgoingMessage } from './message.ts';
 
 export interface TopicSenderOptions extends KafkaConnection {
@@ -181,9 +182,10 @@ export class TopicSender {
   }
 
   async #newClient(): Promise<Client> {
-    const { Producer } = await loadClient();
+    const { Producer, NetworkError } = await loadClient();
     const requestTimeout = this.#timeoutMilliseconds;
-    return new Producer({ ...clientOptions(this.#options), requestTimeout, idempotent: true });
+    const client: Client = new Producer({ ...clientOptions(this.#options), requestTimeout, idempotent: true });
+    return guardClient(client, this.#options, NetworkError);
   }
 }
 

@@ -8,6 +8,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Consumer as ConsumerClient, Message, MessagesStream } from '@platformatic/kafka';
 import { clientOptions, disconnector, type KafkaConnection, loadClient } from './connection.ts';
+import { guardClient } from './guarded.ts';
 import type { IncomingMessage } from './message.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { waitAtMost } from './wait-at-most.ts';
@@ -48,7 +49,7 @@ export interface Session {
 }
 
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { Consumer, ListOffsetTimestamps } = await loadClient();
+  const { Consumer, ListOffsetTimestamps, NetworkError } = await loadClient();
   const { sessionTimeoutMilliseconds } = options;
   const client: Client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
     ...clientOptions(options),
@@ -69,6 +70,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return Buffer.alloc(0);
     },
   });
+  guardClient(client, options, NetworkError);
   client.memberId = options.memberId;
   const session = new GroupSession(client, options, ListOffsetTimestamps.EARLIEST);
   session.start();

@@ -2,6 +2,7 @@
 import type { Admin as AdminClient } from '@platformatic/kafka';
 import { clientOptions, closeClient, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failureOf, kafkaError } from './failure.ts';
+import { guardClient } from './guarded.ts';
 
 export const REQUEST_TOPIC = 'deployment-requests';
 export const STATUS_TOPIC = 'deployment-status';
@@ -30,8 +31,8 @@ export async function ensureTopics(
   options: KafkaConnection & { readonly topics?: readonly TopicRequest[] },
 ): Promise<void> {
   const { topics = platformTopics, log, ...connection } = options;
-  const { Admin } = await loadClient();
-  const admin = new Admin(clientOptions({ ...connection, log }));
+  const { Admin, NetworkError } = await loadClient();
+  const admin = guardClient(new Admin(clientOptions({ ...connection, log })), connection, NetworkError);
   try {
     const existing = new Set(await admin.listTopics());
     for (const topic of topics) if (!existing.has(topic.name)) await create(admin, topic);

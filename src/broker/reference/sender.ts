@@ -1,7 +1,7 @@
 /** Sends reports to the platform: through Kafka first, over HTTP if Kafka is not available. */
 
 import { Agent, request } from 'undici';
-import { isSafeToReach, parseStrictly, readAtMost } from '../../runtime/internal.ts';
+import { type AddressGuard, isSafeToReach, parseStrictly, readAtMost } from '../../runtime/internal.ts';
 import { ChannelError, type ChannelName } from '../channel.ts';
 import { encodeEvent } from '../contract/index.ts';
 import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
@@ -29,16 +29,19 @@ interface StatusSenderOptions {
   /** Allows plain HTTP to other machines: for clusters whose service mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
   readonly timeoutMilliseconds?: number;
+  /** The guard of connections to the address that a request names. `statusUrl` is the administrator's own. */
+  readonly guard?: AddressGuard | undefined;
 }
 
 const maxAnswerBytes = 64 * 1024;
 
 export function statusSender(options: StatusSenderOptions): StatusSender {
   const { keys, audience, kafka, timeoutMilliseconds = 10_000 } = options;
-  const agent = new Agent({
-    connections: 16,
-    connect: { timeout: timeoutMilliseconds, ...(options.ca === undefined ? {} : { ca: options.ca }) },
-  });
+  const connect = { timeout: timeoutMilliseconds, ...(options.ca === undefined ? {} : { ca: options.ca }) };
+  const agent = new Agent({ connections: 16, connect });
+  const own = options.statusUrl === undefined ? undefined : URL.parse(options.statusUrl)?.origin;
+  const guarded =
+    options.guard === undefined ? agent : new Agent({ connections: 16, connect: options.guard.connector(connect) });
 
   async function byKafka(producer: KafkaProducer, event: BrokerEvent, topic: string, key: string): Promise<void> {
     const value = encodeEvent(event);
@@ -60,7 +63,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
     let body: Buffer;
     try {
       const answer = await request(url, {
-        dispatcher: agent,
+        dispatcher: address.origin === own ? agent : guarded,
         method: 'POST',
         signal: AbortSignal.timeout(timeoutMilliseconds),
         headers: {
@@ -107,7 +110,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
       await byHttp(event, url);
       return 'HTTP';
     },
-    close: () => agent.destroy(),
+    close: async () => void (await Promise.all([agent.destroy(), guarded.destroy()])),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from '../../runtime/index.ts';
 import {
   defaultLimits,
+  type MetricsAccess,
   makeListener,
   Problem,
   portError,
@@ -31,6 +32,7 @@ interface BrokerServerOptions {
   readonly verifier: PlatformVerifier;
   readonly keys: KeyRing;
   readonly registry: Registry;
+  readonly metricsAccess: MetricsAccess | undefined;
   readonly metrics: BrokerMetrics;
   /** Whether `GET /v1/ledger` lists every claim: for tests. */
   readonly ledger: boolean;
@@ -151,7 +153,7 @@ function publicView(record: DeploymentRecord): object {
 }
 
 function addInfoRoutes(app: FastifyInstance, options: BrokerServerOptions): void {
-  const { broker, version, provider, keys, registry, ready } = options;
+  const { broker, version, provider, keys, registry, metricsAccess, ready } = options;
   app.get('/v1/health', (_request, reply) =>
     reply.send({ broker, version, capabilities: provider.capabilities, leads: provider.leadership.isLeader }),
   );
@@ -161,7 +163,15 @@ function addInfoRoutes(app: FastifyInstance, options: BrokerServerOptions): void
       .type('text/plain')
       .send(ready() ? 'ok' : 'not ready'),
   );
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  if (metricsAccess !== undefined) {
+    app.get('/metrics', {
+      async onRequest({ headers }) {
+        const refusal = await metricsAccess(headers.authorization);
+        if (refusal !== undefined) throw refusal;
+      },
+      handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
+    });
+  }
   app.get('/.well-known/jwks.json', (_request, reply) =>
     reply
       .type('application/jwk-set+json')

@@ -6,7 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
-import type { ServingCertificate } from '../../runtime/internal.ts';
+import {
+  type AddressGuard,
+  addressGuard,
+  type MetricsAccess,
+  type ServingCertificate,
+} from '../../runtime/internal.ts';
 import { type KeyRing, type KeySetAddress, type PlatformVerifier, platformVerifier } from '../identity/index.ts';
 import {
   consume,
@@ -46,6 +51,8 @@ export interface BrokerOptions {
     readonly ca?: string;
     readonly insecureHttp?: boolean;
   };
+  /** The guard of connections to the address that a request names for its reports; by default it allows no more than others. */
+  readonly guard?: AddressGuard | undefined;
   readonly http?: { readonly host?: string; readonly port?: number; readonly tls?: ServingCertificate };
   readonly kafka?: {
     readonly bootstrapServers: readonly string[];
@@ -60,6 +67,8 @@ export interface BrokerOptions {
   /** How long the record of a deleted object is kept: longer than Kafka retains requests. */
   readonly tombstoneDays?: number;
   readonly ledger?: boolean;
+  /** Who may read `/metrics`. Without it, they are not served. */
+  readonly metricsAccess?: MetricsAccess | undefined;
   readonly clock?: Clock;
   readonly registry: Registry;
   readonly log: Logger;
@@ -117,6 +126,7 @@ function assemble(options: BrokerOptions): BrokerParts {
     statusUrl: platform.statusUrl,
     ca: platform.ca,
     insecureHttp: platform.insecureHttp,
+    guard: options.guard ?? addressGuard(),
   });
   const reporter = new Reporter({ broker: name, provider, sender, now, currency: prices?.currency, metrics, log });
   const executor = new Executor({ provider, reporter, instance, now, prices, keptMilliseconds, metrics, log });
@@ -258,6 +268,7 @@ class BrokerInstance implements RunningBroker {
       registry,
       metrics,
       ledger,
+      metricsAccess: this.#options.metricsAccess,
       ready: () => leadership.isLeader || !leadership.exclusive,
       log,
     });

@@ -24,7 +24,6 @@ export function openApi(): JsonSchema {
         }),
       },
       '/openapi.json': { get: page('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
-      '/metrics': { get: page('getMetrics', 'Metrics for Prometheus', 'text/plain', { type: 'string' }) },
       '/healthz': { get: page('getHealth', 'Whether the server runs', 'text/plain', { type: 'string' }) },
       '/readyz': {
         get: page(

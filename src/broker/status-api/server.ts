@@ -120,12 +120,11 @@ function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
   });
 }
 
-function addInfoRoutes(app: FastifyInstance, { jwks, registry }: StatusApiOptions, ready: () => boolean): void {
+function addInfoRoutes(app: FastifyInstance, { jwks }: StatusApiOptions, ready: () => boolean): void {
   const text = (reply: FastifyReply, status: number, body: string) =>
     reply.code(status).type('text/plain; charset=utf-8').send(body);
   app.get('/healthz', (_request, reply) => text(reply, 200, 'ok'));
   app.get('/readyz', (_request, reply) => (ready() ? text(reply, 200, 'ok') : text(reply, 503, 'not ready')));
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(JSON.stringify(openApi())));
   app.get('/.well-known/jwks.json', (_request, reply) =>
     reply

@@ -1,19 +1,17 @@
 /** The flags and the help of `kidp broker`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { declareAllowedAddresses } from '../common/allowed-addresses.ts';
 import { port } from '../common/flags.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 import type { KafkaBrokerFlags, KubernetesBrokerFlags, VerifyFlags } from './options.ts';
 
 export interface BrokerStreams {
-  out: Pick<NodeJS.WritableStream, 'write'>;
-  err: Pick<NodeJS.WritableStream, 'write'>;
+  out: Pick<Streams['out'], 'write'>;
+  err: Pick<Streams['err'], 'write'>;
 }
 
 /** Declares `kidp broker`; `done` gets the exit code. */
-export function declareBroker(
-  command: Command,
-  done: (code: number) => void,
-  streams: BrokerStreams = { out: process.stdout, err: process.stderr },
-): void {
+export function declareBroker(command: Command, done: (code: number) => void, streams: BrokerStreams = terminal): void {
   command.description('Run a reference broker, or verify that a broker conforms to the contract');
 
   serving(command.command('kubernetes'))
@@ -41,6 +39,10 @@ export function declareBroker(
       '--advertised <servers>',
       'Report these bootstrap servers to the users of a topic (default: the same)',
       list,
+    )
+    .option(
+      '--metrics-token <file>',
+      'Serve /metrics to callers with the bearer token in this file (default: to nobody)',
     )
     .action(async (options: KafkaBrokerFlags) => {
       const { runKafkaBroker } = await import('./run.ts');
@@ -92,7 +94,7 @@ Exit codes: 0 it conforms, 1 it does not, 2 bad input or the broker is unreachab
 
 /** Adds the flags of every reference broker. */
 function serving(command: Command): Command {
-  return talking(command)
+  return declareAllowedAddresses(talking(command))
     .requiredOption('--name <name>', 'Set the name of the Broker object on the platform')
     .requiredOption(
       '--platform-keys <url|file>',

@@ -1,7 +1,7 @@
 /** What a broker is given as files: keys of the platform, certificates that are replaced while it runs, prices. */
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import type { KafkaTls, KeySetAddress, PriceTable, ServingCertificate } from '../../broker/index.ts';
+import { parseYaml } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import type { BrokerFlags, KafkaFlags } from './options.ts';
 
@@ -16,7 +16,7 @@ export function readText(file: string, what: string): string {
 export function readFields(file: string, what: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = parse(readText(file, what));
+    value = parseYaml(readText(file, what));
   } catch (error) {
     if (error instanceof InputError) throw error;
     throw new InputError('file', `${what}: ${file} is neither YAML nor JSON: ${(error as Error).message}`);

@@ -1,5 +1,6 @@
 /** What the command line says about a broker. */
 import type { DeployableKind } from '../../broker/index.ts';
+import type { AllowedAddressFlags } from '../common/allowed-addresses.ts';
 import type { LogLevel } from '../common/log.ts';
 
 /** How Kafka is reached. */
@@ -12,7 +13,7 @@ export interface KafkaFlags {
   statusTopic: string;
 }
 
-export interface BrokerFlags extends KafkaFlags {
+export interface BrokerFlags extends AllowedAddressFlags, KafkaFlags {
   name: string;
   platformKeys: string;
   issuer: string;
@@ -44,6 +45,7 @@ export interface KubernetesBrokerFlags extends BrokerFlags {
 export interface KafkaBrokerFlags extends BrokerFlags {
   topicsKafka: string[];
   advertised?: string[];
+  metricsToken?: string;
 }
 
 export interface VerifyFlags extends KafkaFlags {

@@ -14,7 +14,8 @@ import {
   startBroker,
 } from '../../broker/index.ts';
 import { connect, isAlreadyExists, type Logger, loadKubeconfig, processMetrics } from '../../runtime/index.ts';
-import { giveMemoryBack, coreNamespaces as namespaces } from '../../runtime/internal.ts';
+import { giveMemoryBack, coreNamespaces as namespaces, reviewedAccess, tokenAccess } from '../../runtime/internal.ts';
+import { guardOf } from '../common/allowed-addresses.ts';
 import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
 import { untilStopped } from '../common/stop.ts';
@@ -41,7 +42,8 @@ export async function runKubernetesBroker(flags: KubernetesBrokerFlags): Promise
       flags.keys === undefined
         ? secretKeyStore({ client, namespace, name: `kidp-broker-${flags.name}-keys` })
         : fileKeyStore(flags.keys);
-    return await runBroker(flags, store, log, (keys) =>
+    const metricsAccess = reviewedAccess({ client, log });
+    return await runBroker(flags, store, log, { metricsAccess }, (keys) =>
       kubernetesProvider({
         broker: flags.name,
         client,
@@ -65,7 +67,9 @@ export async function runKafkaBroker(flags: KafkaBrokerFlags): Promise<number> {
   }
   const log = logOnStandardOutput(flags.logLevel);
   const tls = kafkaTls(flags);
-  return runBroker(flags, fileKeyStore(flags.keys), log, () =>
+  const { metricsToken: file } = flags;
+  const metricsAccess = file === undefined ? undefined : tokenAccess(() => readText(file, '--metrics-token').trim());
+  return runBroker(flags, fileKeyStore(flags.keys), log, { metricsAccess }, () =>
     kafkaProvider({
       broker: flags.name,
       bootstrapServers: flags.topicsKafka,
@@ -82,6 +86,7 @@ async function runBroker(
   flags: BrokerFlags,
   store: KeyStore,
   log: Logger,
+  more: Pick<BrokerOptions, 'metricsAccess'>,
   open: (keys: KeyRing) => Provider | Promise<Provider>,
 ): Promise<number> {
   if (flags.kafka === undefined && flags.statusUrl === undefined) {
@@ -104,7 +109,7 @@ async function runBroker(
       const registry = new Registry();
       processMetrics(registry);
       try {
-        const broker = await startBroker({ ...settings, provider: await open(keys), keys, registry, log });
+        const broker = await startBroker({ ...settings, ...more, provider: await open(keys), keys, registry, log });
         log.info('serving', { broker: name, url: broker.url });
         const ended = broker.ended.catch((error: unknown) => log.warn('broker ended; restarting', { error }));
         await Promise.race([stopped, ended]);
@@ -137,6 +142,7 @@ function settingsOf(flags: BrokerFlags): Omit<BrokerOptions, 'provider' | 'keys'
       ...(flags.platformCa === undefined ? {} : { ca: readText(flags.platformCa, '--platform-ca') }),
       ...(flags.insecureHttp === undefined ? {} : { insecureHttp: flags.insecureHttp }),
     },
+    guard: guardOf(flags),
     http: { host: flags.host, port: flags.port, ...(certificate === undefined ? {} : { tls: certificate }) },
     ...(flags.kafka === undefined
       ? {}

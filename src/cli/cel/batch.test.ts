@@ -49,7 +49,7 @@ describe('eval --batch', () => {
       input: [...Buffer.from('{"expr":"\'é€😀\'"}\n')].map((byte) => Buffer.from([byte])),
       out: ['{"value":"é€😀"}'],
     },
-    { reason: 'separators inside a text', input: ['{"expr":"x","x":"a\u2028b"}\r\n'], out: ['{"value":"a\u2028b"}'] },
+    { reason: 'separators inside a text', input: ['{"expr":"x","x":"a\u2028b"}\r\n'], out: ['{"value":"a\\u2028b"}'] },
     {
       reason: 'the same expression with other variables',
       input: ['{"expr":"x","x":1}\n{"expr":"x","x":"a"}\n{"expr":"type(x)","x":1}\n'],

@@ -1,11 +1,13 @@
 /** The flags and the help of `kidp cel`. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { terminal } from '../common/streams.ts';
 import type { CelOptions } from './session.ts';
 
 /** Declares `kidp cel`; `report` gets the exit code. */
 export function declareCel(cel: Command, report: (code: number) => void): void {
   cel.description('Evaluate, type-check and explain CEL expressions offline');
-  const streams = { in: process.stdin, out: process.stdout, err: process.stderr };
+  const streams = { in: process.stdin, out: process.stdout, err: terminal.err };
 
   withData(cel.command('eval'))
     .description('Print the value of an expression as JSON')

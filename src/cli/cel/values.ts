@@ -1,10 +1,10 @@
 /** Reads data for expressions from YAML or JSON files, with integers as exact as in Kubernetes. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { LineCounter } from 'yaml';
+import { type Document, LineCounter } from 'yaml';
 import { DecodeError, decodeJson, hostValue, INT_MAX, INT_MIN, NonValue, type Value } from '../../cel/index.ts';
+import { faultIn, parseDocuments, TooDeep } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
-import { parseDocuments, TooDeep } from '../documents/parse.ts';
 
 export async function readValue(path: string, standardInput: NodeJS.ReadableStream): Promise<Value> {
   return path === '-' ? parseValue(await text(standardInput), '<stdin>') : parseValue(readText(path), path);
@@ -66,13 +66,10 @@ function documentsOf(source: string, file: string, lines: LineCounter): ReturnTy
   }
 }
 
-type Reviver = (key: unknown, value: unknown) => unknown;
-
-function contentOf(
-  document: { toJS(options: { maxAliasCount: number; reviver: Reviver }): unknown },
-  file: string,
-): unknown {
+function contentOf(document: Document, file: string): unknown {
   try {
+    const fault = faultIn(document);
+    if (fault !== undefined) throw new Error(fault.message);
     return document.toJS({ maxAliasCount: 100, reviver: (_, value) => fitInteger(value) });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@
  * exist in the cluster, so the checks that depend on it are skipped.
  */
 import type { Facts } from '../../admission/index.ts';
-import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
+import { API_VERSION, GROUP, type Team, teamOfNamespace, VERSION } from '../../api/index.ts';
 import type { AdmissionRequest, Json, PolicyModel, PolicySet, World } from '../../policy/index.ts';
 import { labelsOf, matchesType, pluralOf } from '../../policy/internal.ts';
 import type { LocatedObject } from '../documents/index.ts';
@@ -65,8 +65,8 @@ export async function openGates(world: World, { policies }: PolicySet): Promise<
     },
     async teamOf(namespace) {
       const teams = world.find({ apiVersion: API_VERSION, kind: 'Team' }) ?? [];
-      const team = teams.find(({ spec }) => (spec as Json | undefined)?.namespace === namespace);
-      return (team?.metadata as { name?: string } | undefined)?.name;
+      const named = teams.filter(({ spec }) => (spec as Json | undefined)?.namespace === namespace);
+      return teamOfNamespace(namespace, named as unknown as Team[])?.metadata.name;
     },
   };
   async function factsOf({ kind, object, namespace, name }: AdmissionRequest): Promise<Facts> {

@@ -7,7 +7,7 @@ import {
   operatorInstallation,
 } from '../../api/index.ts';
 import { type Condition, getCondition, isNotFound } from '../../runtime/index.ts';
-import { liveReader } from '../../runtime/internal.ts';
+import { liveReader, plainLine } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { facts, print, table, withManagement } from '../common/management.ts';
 import type { Streams } from '../common/streams.ts';
@@ -66,7 +66,7 @@ export async function clusterStatus(name: string, flags: ListFlags, streams: Str
       ['Contact', cluster.spec.contact],
       ['Being removed', cluster.metadata.deletionTimestamp],
     ]);
-    const why = row.ready ? '' : `\n${row.message === '' ? row.reason : row.message}\n`;
+    const why = row.ready ? '' : `\n${plainLine(row.message === '' ? row.reason : row.message)}\n`;
     const rows = operators.map(({ operator, version, health }) => [operator, version, health]);
     return known + why + (rows.length === 0 ? '' : `\n${table(['OPERATOR', 'VERSION', 'HEALTH'], rows)}`);
   };

@@ -1,7 +1,7 @@
 /** The log of a replica: one line of JSON per entry on standard output, with the field names of requirement 002. */
 import { destination, pino, stdSerializers } from 'pino';
 import { type Logger, pinoLogger } from '../../runtime/index.ts';
-import { currentTraceId } from '../../runtime/internal.ts';
+import { currentTraceId, escapeUnsafe } from '../../runtime/internal.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -24,5 +24,6 @@ export function logTo(stream: { write(line: string): unknown }, level: LogLevel)
       return traceId === undefined ? {} : { traceId };
     },
   };
-  return pinoLogger(pino(options, stream));
+  // JSON escapes control characters up to U+001F only.
+  return pinoLogger(pino(options, { write: (line) => void stream.write(escapeUnsafe(line)) }));
 }

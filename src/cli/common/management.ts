@@ -1,9 +1,10 @@
 /** The management cluster, which holds Operators, Clusters and rollouts: the flags that select it, and the output of its objects. */
 import { type Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import type { Client } from '../../runtime/index.ts';
+import { plainLine, plainValues } from '../../runtime/internal.ts';
 import { withClient } from './client.ts';
 import type { Streams } from './streams.ts';
+import { safeYaml } from './yaml.ts';
 
 export interface WhereFlags {
   readonly kubeconfig?: string;
@@ -39,11 +40,12 @@ export function withManagement<Answer>(
 /** `print` writes a value as JSON or YAML, or the text for people. */
 export function print(value: unknown, text: () => string, { output: format }: ShowFlags, { out }: Streams): void {
   if (format === 'json') out.write(`${JSON.stringify(value, null, 2)}\n`);
-  else if (format === 'yaml') out.write(stringify(value));
+  else if (format === 'yaml') out.write(safeYaml(value));
   else out.write(text());
 }
 
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(heads: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = plainValues(given);
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
   return [heads, ...rows]
     .map(
@@ -58,5 +60,7 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
 
 /** `facts` writes one labelled value per line and omits undefined ones. */
 export function facts(all: readonly (readonly [string, string | undefined])[]): string {
-  return all.flatMap(([label, value]) => (value === undefined ? [] : [`${label.padEnd(16)} ${value}\n`])).join('');
+  return all
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${label.padEnd(16)} ${plainLine(value)}\n`]))
+    .join('');
 }

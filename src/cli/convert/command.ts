@@ -1,5 +1,6 @@
 /** The flags and the help of `kidp convert`. */
 import { type Command, Option } from 'commander';
+import { terminal } from '../common/streams.ts';
 
 /** Declares `kidp convert`; `done` gets the exit code. */
 export function declareConvert(command: Command, done: (code: number) => void): void {
@@ -26,6 +27,6 @@ Exit codes: 0 converted, 1 something could not be converted (with --strict: not 
     )
     .action(async (options) => {
       const { convert } = await import('./run.ts');
-      done(await convert(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
+      done(await convert(options, terminal));
     });
 }

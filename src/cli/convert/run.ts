@@ -1,6 +1,7 @@
 /** `kidp convert`: policies of one system in, those of another out, and on the other stream what could not be carried over. */
-import { stringify } from 'yaml';
 import { type ConversionNote, type ConversionTarget, convertPolicies } from '../../policy/index.ts';
+import type { Streams } from '../common/streams.ts';
+import { safeYaml } from '../common/yaml.ts';
 import { type LocatedObject, readObjects } from '../documents/index.ts';
 
 export interface ConvertOptions {
@@ -11,8 +12,8 @@ export interface ConvertOptions {
 }
 
 export interface ConvertStreams {
-  out: Pick<NodeJS.WritableStream, 'write'>;
-  err: Pick<NodeJS.WritableStream, 'write'>;
+  out: Pick<Streams['out'], 'write'>;
+  err: Pick<Streams['err'], 'write'>;
   in: NodeJS.ReadableStream;
 }
 
@@ -25,7 +26,7 @@ export async function convert(options: ConvertOptions, streams: ConvertStreams):
   for (const note of notes) streams.err.write(`${describe(note, located)}\n`);
   if (objects.length === 0 && notes.length === 0) streams.err.write('no policy found in these files\n');
   if (options.output === 'json') streams.out.write(`${JSON.stringify(objects, undefined, 2)}\n`);
-  else streams.out.write(objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n'));
+  else streams.out.write(objects.map((object) => safeYaml(object, { lineWidth: 0 })).join('---\n'));
   const failed = notes.some(({ severity }) => severity === 'error') || (options.strict === true && notes.length > 0);
   return failed ? 1 : 0;
 }

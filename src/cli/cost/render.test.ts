@@ -33,8 +33,8 @@ describe('a cell', () => {
     { reason: 'so is what begins with a plus', text: '+1', cell: "'+1" },
     { reason: 'so is what begins with a minus', text: '-1+2', cell: "'-1+2" },
     { reason: 'so is what begins with an at', text: '@SUM(A1)', cell: "'@SUM(A1)" },
-    { reason: 'so is what begins with a tab', text: '\t=1', cell: "'\t=1" },
-    { reason: 'a line break is in quotes', text: 'a\nb', cell: '"a\nb"' },
+    { reason: 'so is what begins with a tab', text: '\t=1', cell: "'=1" },
+    { reason: 'a line break is a space', text: 'a\nb', cell: 'a b' },
     { reason: 'quotes are doubled', text: 'a"b', cell: '"a""b"' },
     { reason: 'what is plain stays plain', text: 'team-a', cell: 'team-a' },
   ])('$reason', ({ text, cell }) => {

@@ -1,5 +1,6 @@
 /** Costs as a table for people and as CSV for programs and spreadsheets. */
 import type { CostRow } from '../../reconcile/index.ts';
+import { plainLine, plainValues } from '../../runtime/internal.ts';
 
 export interface CostReport {
   readonly month: string;
@@ -24,12 +25,14 @@ export function asCsv({ rows }: CostReport): string {
  * A spreadsheet takes what begins so for a formula and runs it: an apostrophe before it makes it text. Amounts are known to be numbers,
  * and must stay numbers when they are negative.
  */
-export function csvCell(text: string, isNumber = false): string {
-  const safe = !isNumber && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
-  return /[",\r\n;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+export function csvCell(given: string, isNumber = false): string {
+  const text = plainLine(given);
+  const safe = !isNumber && /^[=+\-@]/.test(text) ? `'${text}` : text;
+  return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export function asTable({ month, rows, totals }: CostReport): string {
+export function asTable(report: CostReport): string {
+  const { month, rows, totals } = plainValues(report);
   if (rows.length === 0) return `nothing was reported for ${month}\n`;
   const heads = ['TEAM', 'APPLICATION', 'KIND', 'NAME', 'STATE', 'AMOUNT', 'CURRENCY'];
   const body = rows.map(({ team, application, kind, namespace, name, state, amount, currency }) => [

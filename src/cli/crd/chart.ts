@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { parseYaml } from '../../runtime/internal.ts';
 import type { Problem, SourceText } from '../documents/index.ts';
-import { parseYaml } from '../documents/parse.ts';
 import { helmTemplate, rendered } from '../documents/sources.ts';
 import { archivesInArchive, filesInArchive } from './archive.ts';
 import { mentionsBelow } from './directory.ts';

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseYaml } from '../../runtime/internal.ts';
 import type { LocatedObject, Problem, SourceDocument } from '../documents/index.ts';
-import { parseYaml } from '../documents/parse.ts';
 import { kustomizationIn, usedBy } from '../documents/sources.ts';
 
 /** Every definition contains this string. */

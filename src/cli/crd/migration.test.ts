@@ -29,6 +29,7 @@ describe('a drafted definition removes nothing', () => {
       before: one({ size: { ...number, maximum: 20 } }),
       after: one({ size: { ...number, maximum: 10 } }),
       versions: ['v1', 'v2'],
+      webhook: true,
       up: /change \.spec\.size to a value that the new version accepts/,
     },
     {

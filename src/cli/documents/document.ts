@@ -1,8 +1,7 @@
 /** One YAML document of a file: its value, and the positions of its fields. Positions cost a full parse, so they are computed on demand. */
 import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, type ScalarTag } from 'yaml';
-import { faultIn } from './faults.ts';
+import { faultIn, parseDocuments, TooDeep } from '../../runtime/internal.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
-import { parseDocuments, TooDeep } from './parse.ts';
 import { readQuickly, unusual } from './quick.ts';
 import { indentedQuotes } from './quotes.ts';
 import { notJson, plainScalar } from './scalar.ts';

@@ -1,8 +1,8 @@
 /** How deep a document may be, and what it costs to find out. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { MOST_LEVELS, parseYaml } from '../../runtime/internal.ts';
 import { SourceDocument } from './document.ts';
-import { MOST_LEVELS, parseYaml } from './parse.ts';
 
 const read = (text: string) => new SourceDocument('x.yaml', text, () => 0).read();
 

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { parseYaml } from '../../runtime/internal.ts';
 import type { Problem } from './document.ts';
-import { parseYaml } from './parse.ts';
 
 /** A text that contains manifests. */
 export interface SourceText {

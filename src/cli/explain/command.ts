@@ -1,6 +1,7 @@
 /** The flags and the help of `kidp explain`. */
 import { type Command, Option } from 'commander';
 import { repeated } from '../common/flags.ts';
+import { terminal } from '../common/streams.ts';
 import type { ExplainOptions } from './run.ts';
 
 /** Declares `kidp explain`; `done` gets the exit code. */
@@ -34,6 +35,6 @@ export function declareExplain(command: Command, done: (code: number) => void): 
     .addHelpText('after', '\nExit codes: 0 explained, whatever the decision, 2 bad input.')
     .action(async (options: ExplainOptions) => {
       const { explain } = await import('./run.ts');
-      done(await explain(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
+      done(await explain(options, terminal));
     });
 }

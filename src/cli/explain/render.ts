@@ -1,10 +1,11 @@
 /** An explanation for people: the object, then each policy with what it saw. */
 import { type PolicyExplanation, type RuleExplanation, type RuleResult, resultText } from '../../policy/index.ts';
 import { mismatch } from '../../policy/internal.ts';
+import { plainValues } from '../../runtime/internal.ts';
 import type { ObjectExplanation } from './run.ts';
 
 export function asText(objects: readonly ObjectExplanation[]): string {
-  return `${objects.map(objectText).join('\n')}`;
+  return `${plainValues(objects, ['picture']).map(objectText).join('\n')}`;
 }
 
 function objectText({ resource, changes, policies }: ObjectExplanation): string {

@@ -1,5 +1,5 @@
 /** Builds the graph of the platform from objects: owners, dependencies and suggested dependencies. */
-import { TEAM_LABEL, type Team, team as teamKind } from '../../api/index.ts';
+import { type Team, team as teamKind, teamOfNamespace } from '../../api/index.ts';
 import {
   allOwned,
   dependenciesOf,
@@ -62,17 +62,11 @@ export function buildGraph(objects: readonly KubernetesObject[], team?: Team): G
   };
 }
 
-/** `homesIn` maps namespaces to teams: by the label of the Namespace, as in a cluster, else by the Team that names it. */
+/** `homesIn` maps namespaces to teams, by the Teams among the objects. */
 function homesIn(objects: readonly KubernetesObject[]): TeamOfNamespace {
-  const homes = new Map<string, string>();
-  for (const object of objects) {
-    if (object.kind === teamKind.kind) homes.set((object as Team).spec.namespace, (object as Team).spec.namespace);
-  }
-  for (const { kind, metadata } of objects) {
-    const label = metadata.labels?.[TEAM_LABEL];
-    if (kind === 'Namespace' && label !== undefined) homes.set(metadata.name, label);
-  }
-  return (namespace) => homes.get(namespace);
+  const teams = objects.filter(({ kind }) => kind === teamKind.kind) as Team[];
+  const byNamespace = Map.groupBy(teams, ({ spec }) => spec.namespace);
+  return (namespace) => teamOfNamespace(namespace, byNamespace.get(namespace) ?? []);
 }
 
 function nodeOf(object: KubernetesObject): GraphNode {

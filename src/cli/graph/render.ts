@@ -1,4 +1,5 @@
 /** Renders a graph as text, as dot for Graphviz, and as Mermaid. Names are untrusted input and are escaped. */
+import { plainLine } from '../../runtime/internal.ts';
 import type { Graph, GraphEdge, GraphNode } from './build.ts';
 import type { Suggestion } from './suggest.ts';
 
@@ -15,14 +16,14 @@ export function asText({ nodes, edges, suggestions }: Graph): string {
   const seen = new Set<string>();
   const write = (node: GraphNode, indent: string, last: string, rest: string) => {
     seen.add(node.id);
-    lines.push(`${indent}${last}${plain(node.id)}${stateOf(node)}`);
+    lines.push(`${indent}${last}${plainLine(node.id)}${stateOf(node)}`);
     const below = `${indent}${rest}`;
     const children = (owns.get(node.id) ?? [])
       .flatMap(({ to }) => byId.get(to) ?? [])
       .filter(({ id }) => !seen.has(id));
     const bar = children.length > 0 ? '│  ' : '   ';
     for (const { to, state } of sorted(uses.get(node.id) ?? [])) {
-      lines.push(`${below}${bar}uses ${plain(to)}${state === 'matches' ? ' (not bound yet)' : ''}`);
+      lines.push(`${below}${bar}uses ${plainLine(to)}${state === 'matches' ? ' (not bound yet)' : ''}`);
     }
     children.sort(byOrder).forEach((child, index) => {
       const isLast = index === children.length - 1;
@@ -39,13 +40,13 @@ export function asText({ nodes, edges, suggestions }: Graph): string {
 function suggestionLines({ for: who, message, field, selector }: Suggestion): string[] {
   const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   return [
-    `- ${plain(who)}: ${plain(message)}`,
-    ...(field === undefined ? [] : [`  ${plain(field)}: {matchLabels: {${plain(labels.join(', '))}}}`]),
+    `- ${plainLine(who)}: ${plainLine(message)}`,
+    ...(field === undefined ? [] : [`  ${plainLine(field)}: {matchLabels: {${plainLine(labels.join(', '))}}}`]),
   ];
 }
 
 export function asDot({ nodes, edges }: Graph): string {
-  const quoted = (text: string) => `"${plain(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  const quoted = (text: string) => `"${plainLine(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
   const shape = ({ kind, missing }: GraphNode) =>
     `shape=${kind === 'Team' ? 'house' : kind === 'Application' ? 'folder' : 'box'}${missing ? ', style=dashed' : ''}`;
   return [
@@ -64,7 +65,8 @@ export function asDot({ nodes, edges }: Graph): string {
 
 export function asMermaid({ nodes, edges }: Graph): string {
   const ids = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
-  const label = (text: string) => `"${plain(text).replace(/[^\w .,:/()@+-]/g, (each) => `#${each.codePointAt(0)};`)}"`;
+  const label = (text: string) =>
+    `"${plainLine(text).replace(/[^\w .,:/()@+-]/gu, (each) => `#${each.codePointAt(0)};`)}"`;
   const known = edges.filter(({ from, to }) => ids.has(from) && ids.has(to));
   return [
     'graph LR',
@@ -79,12 +81,7 @@ export function asMermaid({ nodes, edges }: Graph): string {
 
 const isOwning = ({ relation }: GraphEdge): boolean => relation === 'owns';
 const stateOf = ({ phase, missing }: GraphNode): string =>
-  missing ? '  (does not exist)' : phase === undefined ? '' : `  ${plain(phase)}`;
-
-/** `plain` escapes control characters and line breaks the way JSON does. */
-const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped here
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (each) => JSON.stringify(each).slice(1, -1));
+  missing ? '  (does not exist)' : phase === undefined ? '' : `  ${plainLine(phase)}`;
 
 const order = ['Team', 'Application', 'Service', 'Database', 'Cache', 'Topic', 'Secret'];
 const byOrder = (one: GraphNode, other: GraphNode): number =>

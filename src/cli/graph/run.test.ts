@@ -46,13 +46,18 @@ spec:
   env:
   - {name: PASSWORD, valueFrom: {secretKeyRef: {name: db-connection, key: password}}}
   dependencies:
-    topicSelector: {matchLabels: {app: events}}
+    topicSelector: {matchLabels: {app: events}, fromTeams: [shared]}
     secretSelector: {matchLabels: {app: keys}}
 ---
 apiVersion: platform.company.com/v1
 kind: Secret
 metadata: {name: keys, namespace: team-backend, labels: {app: key}}
 spec: {owner: {kind: Team, name: gone}}
+---
+apiVersion: platform.company.com/v1
+kind: Team
+metadata: {name: shared}
+spec: {namespace: team-shared}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -73,6 +78,7 @@ test('as text: a tree of owners with dependencies and suggestions', async () => 
 └─ Database team-backend/other  ready
 Team gone  (does not exist)
 └─ Secret team-backend/keys
+Team shared
 Topic team-shared/events
 Topic team-shared/secret-events
 
@@ -108,6 +114,13 @@ test('as JSON: one team with its dependencies and dependents', async () => {
     'unused',
     'matches-nothing',
   ]);
+});
+
+test('a shared resource of a team that the selector does not name is not used', async () => {
+  const { out } = await run(['-f', '-'], shop.replace(', fromTeams: [shared]', ''));
+  expect(out).not.toContain('uses Topic');
+  expect(out).toContain('its topicSelector matches no Topic: create a Topic with these labels');
+  expect(out).toContain('name that team in spec.dependencies.topicSelector.fromTeams');
 });
 
 test('as dot and mermaid', async () => {

@@ -122,7 +122,7 @@ function matchesNothing(user: OwnedObject, { field, kind, selector }: Dependency
     .sort((one, other) => differences(one).length - differences(other).length);
   const nearly =
     near === undefined
-      ? `create a ${kind} with these labels, or ask another team to share one`
+      ? `create a ${kind} with these labels, or ask another team to share one and name that team in spec.dependencies.${field}.fromTeams`
       : `${idOf(near)} is similar: ${differences(near)
           .map(([key, value]) => `label ${key} is ${near.metadata.labels?.[key] ?? 'unset'}, want ${value}`)
           .join(', ')}`;

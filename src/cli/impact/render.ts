@@ -1,7 +1,9 @@
 /** The impact of policies, for people. */
+import { plainValues } from '../../runtime/internal.ts';
 import type { Impact, RuleImpact, Subject } from './tally.ts';
 
-export function impactText(impact: Impact): string {
+export function impactText(given: Impact): string {
+  const impact = plainValues(given);
   const lines = impact.rules.flatMap(ruleLines);
   const least = impact.complete ? '' : 'at least ';
   lines.push(

@@ -7,7 +7,7 @@ import {
   operator as operatorKind,
 } from '../../api/index.ts';
 import { type Client, type Condition, eachObject, getCondition, isNotFound } from '../../runtime/index.ts';
-import { liveReader } from '../../runtime/internal.ts';
+import { liveReader, plainLine } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { facts, print, type ShowFlags, table, withManagement } from '../common/management.ts';
 import type { Streams } from '../common/streams.ts';
@@ -121,7 +121,7 @@ export function statusText(report: OperatorReport): string {
     ['Repository', report.checked === undefined ? undefined : `reached ${report.checked}`],
     ['Clusters', `${report.installations}, well on ${report.healthyInstallations}`],
   ]);
-  const why = report.ready ? '' : `\n${report.message === '' ? report.reason : report.message}\n`;
+  const why = report.ready ? '' : `\n${plainLine(report.message === '' ? report.reason : report.message)}\n`;
   const shown = report.versions.slice(0, mostVersions);
   const more = report.versions.length - shown.length;
   const versions =

@@ -4,11 +4,11 @@
  */
 import { type Approval, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
 import { ApiError, type Client, isNotFound } from '../../runtime/index.ts';
+import { plainLine } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { type WhereFlags, withManagement } from '../common/management.ts';
 import type { Streams } from '../common/streams.ts';
 import { findRollout } from './find.ts';
-import { plain } from './summary.ts';
 
 export interface DecideFlags extends WhereFlags {
   readonly reason?: string;
@@ -108,7 +108,7 @@ async function decided(
     return true;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    err.write(`kidp: Approval ${name}: ${plain(error.message)}\n`);
+    err.write(`kidp: Approval ${name}: ${plainLine(error.message)}\n`);
     return false;
   }
 }

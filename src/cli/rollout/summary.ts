@@ -1,6 +1,7 @@
 /** Summaries of a rollout for lists, programs and the live view. */
 import type { ApprovalOutcome, ApprovalType, ClusterState, OperatorDeployment, RolloutPhase } from '../../api/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
+import { plainLine } from '../../runtime/internal.ts';
 
 export type Rollout = OperatorDeployment;
 
@@ -80,7 +81,7 @@ export function summaryOf({ metadata, spec, status = {} }: Rollout): Summary {
     stages: status.plan?.stages.length ?? 0,
     clusters: { total, healthy, failed, skipped, rolledBack },
     reason: ready?.reason ?? 'NotReconciled',
-    message: ready === undefined ? 'the platform has not reconciled it yet' : plain(ready.message),
+    message: ready === undefined ? 'the platform has not reconciled it yet' : plainLine(ready.message),
     created: metadata.creationTimestamp,
     started: status.startedAt,
     finished: status.finishedAt,
@@ -104,7 +105,7 @@ export function reportOf(rollout: Rollout): Report {
       at,
       what,
       ...(cluster === undefined ? {} : { cluster }),
-      ...(message === undefined ? {} : { message: plain(message) }),
+      ...(message === undefined ? {} : { message: plainLine(message) }),
     })),
   };
 }
@@ -120,10 +121,7 @@ const clusterReportOf = (cluster: ClusterStatus): ClusterReport => ({
   checksPassed: cluster.checksPassed ?? 0,
   failuresInRow: cluster.failuresInRow ?? 0,
   healthySince: cluster.healthySince,
-  message: cluster.message === undefined ? undefined : plain(cluster.message),
+  message: cluster.message === undefined ? undefined : plainLine(cluster.message),
 });
 
 export const isFinished = ({ phase }: Pick<Summary, 'phase'>): boolean => phase === 'Completed' || phase === 'Failed';
-
-/** `plain` makes text of other users safe for a terminal: one line, without control characters. */
-export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();

@@ -3,6 +3,7 @@
  * need attention are shown, the others are counted.
  */
 import type { ClusterState } from '../../api/index.ts';
+import { plainLine } from '../../runtime/internal.ts';
 import type { ClusterReport, HistoryEntry, Report, StageReport } from './summary.ts';
 import { between, timeOfDay } from './times.ts';
 
@@ -170,7 +171,8 @@ export const entryText = ({ at, what, message }: HistoryEntry): string =>
 function painted(parts: readonly Part[], width: number, color: boolean): string {
   let left = width;
   const cut: Part[] = [];
-  for (const [text, paint = 'none'] of parts) {
+  for (const [given, paint = 'none'] of parts) {
+    const text = plainLine(given);
     const letters = [...text];
     const kept = letters.length > left ? `${letters.slice(0, Math.max(0, left - 1)).join('')}…` : text;
     if (left > 0) cut.push([kept, paint]);

@@ -1,6 +1,7 @@
 /** The flags and the help of `kidp serve`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ReportApi } from '../../reconcile/index.ts';
+import { type AllowedAddressFlags, declareAllowedAddresses } from '../common/allowed-addresses.ts';
 import { type CrdGateFlags, declareCrdGate } from '../common/crd-gate-flags.ts';
 import { port } from '../common/flags.ts';
 import type { LogLevel } from '../common/log.ts';
@@ -8,8 +9,16 @@ import { type DispatchFlags, declareDispatch } from './flags/dispatch.ts';
 import { declareRest, type RestFlags } from './flags/rest.ts';
 import { declareRollouts, type RolloutFlags } from './flags/rollouts.ts';
 import { declareTelemetry, type TelemetryFlags } from './flags/telemetry.ts';
+import type { ClientFlags } from './options/client-ca.ts';
 
-export interface ServeFlags extends CrdGateFlags, DispatchFlags, RolloutFlags, RestFlags, TelemetryFlags {
+export interface ServeFlags
+  extends AllowedAddressFlags,
+    ClientFlags,
+    CrdGateFlags,
+    DispatchFlags,
+    RolloutFlags,
+    RestFlags,
+    TelemetryFlags {
   kubeconfig?: string;
   namespace?: string;
   service?: string;
@@ -18,6 +27,7 @@ export interface ServeFlags extends CrdGateFlags, DispatchFlags, RolloutFlags, R
   port: number;
   reusePort?: boolean;
   failurePolicy: 'Fail' | 'Ignore';
+  breakGlassGroup?: string;
   drainSeconds: number;
   exceptionNamespace?: string[];
   reportApi: ReportApi;
@@ -26,7 +36,7 @@ export interface ServeFlags extends CrdGateFlags, DispatchFlags, RolloutFlags, R
 
 /** Declares `kidp serve`; `done` gets the exit code. */
 export function declareServe(command: Command, done: (code: number) => void): void {
-  declareTelemetry(declareRest(declareRollouts(declareDispatch(declareCrdGate(command)))))
+  declareAllowedAddresses(declareTelemetry(declareRest(declareRollouts(declareDispatch(declareCrdGate(command))))))
     .description('Run one replica of kidp in a cluster, the way manifests/install does')
     .option('--kubeconfig <file>', "Use this cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'Set the namespace of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
@@ -34,11 +44,21 @@ export function declareServe(command: Command, done: (code: number) => void): vo
     .option('--url <url>', 'Set the https://HOST:PORT at which the API server reaches it, outside the cluster')
     .option('--host <address>', 'Listen on this address (default: all)')
     .option('--port <number>', 'Listen on this port', port(1), 8443)
+    .option(
+      '--client-ca <file>',
+      'Answer reviews only to a client certificate of these CAs (PEM), such as the API server has; reloaded when it changes',
+    )
+    .option('--client-name <name...>', 'Accept only these common names of client certificates (default: all)')
     .option('--reuse-port', 'Allow several replicas on one machine to listen on the same port')
     .addOption(
       new Option('--failure-policy <policy>', 'Set what the API server does with requests while no replica answers')
         .choices(['Fail', 'Ignore'])
         .default('Fail'),
+    )
+    .option(
+      '--break-glass-group <name>',
+      'Let this group relax and delete a Policy whatever other Policies say (default: kidp:break-glass)',
+      breakGlassGroup,
     )
     .option('--drain-seconds <number>', 'Keep answering requests for this long after SIGTERM', seconds, 5)
     .option(
@@ -59,6 +79,14 @@ export function declareServe(command: Command, done: (code: number) => void): vo
       const { serve } = await import('./run.ts');
       done(await serve(flags));
     });
+}
+
+/** Groups of Kubernetes itself contain every user, or all administrators: with one of them, no Policy could hold. */
+function breakGlassGroup(text: string): string {
+  if (/^system:|[\p{C}\p{Z}]|^$/u.test(text) || text.length > 256) {
+    throw new InvalidArgumentError('want the name of a group of your own, without spaces, and not one of system:');
+  }
+  return text;
 }
 
 function seconds(text: string): number {

@@ -7,11 +7,13 @@ import { createCleanup, type Platform, startReplica } from '../../platform/index
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import { type Logger, loadKubeconfig, telemetrySettings } from '../../runtime/index.ts';
 import { giveMemoryBack } from '../../runtime/internal.ts';
+import { guardOf } from '../common/allowed-addresses.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';
 import { logOnStandardOutput } from '../common/log.ts';
 import { untilStopped } from '../common/stop.ts';
 import { listenAddress, webhookTarget } from './address.ts';
 import type { ServeFlags } from './command.ts';
+import { clientAuthority } from './options/client-ca.ts';
 import { dispatchOptions } from './options/dispatch.ts';
 
 export async function serve(flags: ServeFlags): Promise<number> {
@@ -46,13 +48,16 @@ async function optionsOf(flags: ServeFlags, log: Logger) {
     host,
     port: flags.port,
     reusePort: flags.reusePort,
+    clients: clientAuthority(flags, log),
     failurePolicy: flags.failurePolicy,
+    breakGlassGroup: flags.breakGlassGroup,
     drainMilliseconds: flags.drainSeconds * 1000,
     exceptionNamespaces: flags.exceptionNamespace,
     reportApi: flags.reportApi,
     crds: gateOptions(flags),
     revisions: { kept: flags.crdHistory },
     rollouts: rolloutsOptions(flags, host, log),
+    guard: guardOf(flags),
     telemetry: telemetrySettings(process.env, flags.otlpEndpoint),
     dispatch: dispatchOptions(flags, host, log),
   };

@@ -1,5 +1,6 @@
 /** The flags and the help of `kidp test`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { terminal } from '../common/streams.ts';
 import type { TestOptions } from './run.ts';
 
 /** Declares `kidp test`; `done` gets the exit code. */
@@ -17,7 +18,7 @@ export function declareTest(command: Command, done: (code: number) => void): voi
     .addHelpText('after', '\nExit codes: 0 all tests and checks pass, 1 a test or a check fails, 2 bad input.')
     .action(async (paths: string[], options: Omit<TestOptions, 'paths'>) => {
       const { test } = await import('./run.ts');
-      done(await test({ ...options, paths }, { out: process.stdout, err: process.stderr, in: process.stdin }));
+      done(await test({ ...options, paths }, terminal));
     });
 }
 

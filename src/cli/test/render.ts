@@ -1,5 +1,6 @@
 /** For people: a line for each policy, what failed below it, and what it comes to. */
 import { percent } from '../../policy/internal.ts';
+import { plainValues } from '../../runtime/internal.ts';
 import { describePlace, errorsOf, failedTests, reachesTooLittle, type TestedPolicy, uncoveredRules } from './tested.ts';
 
 interface TextOptions {
@@ -7,7 +8,8 @@ interface TextOptions {
   readonly minCoverage?: number | undefined;
 }
 
-export function asText(policies: readonly TestedPolicy[], options: TextOptions): string {
+export function asText(tested: readonly TestedPolicy[], options: TextOptions): string {
+  const policies = plainValues(tested, ['message', 'failures']);
   const lines = policies.flatMap((policy) => [...policyLines(policy, options), ...coverageLines(policy, options)]);
   return `${[...lines, '', ...summary(policies, options)].join('\n')}\n`;
 }

@@ -49,6 +49,7 @@ export async function joinCluster(
     welcome: [
       `  API server  ${config.server}`,
       `  admission   ${platform.admission.url} (the API server must reach it: see --webhook-host)`,
+      '  callers     not authenticated: denials have no details (docs/security/authenticate-the-api-server.md)',
       '',
       ...commandsToTry(`kubectl --kubeconfig ${options.kubeconfig}`, 'theirs'),
     ],

@@ -17,13 +17,18 @@ import {
 } from '../../broker/index.ts';
 import type { Cleanup } from '../../platform/index.ts';
 import { type Client, type ClusterConfig, connect, type KubernetesObject, silentLogger } from '../../runtime/index.ts';
+import { type AddressGuard, reviewedAccess } from '../../runtime/internal.ts';
 
 interface LocalBrokersOptions {
+  /** Registers the brokers. */
   readonly client: Client;
+  /** The identity of the broker that deploys into this cluster. */
   readonly config: ClusterConfig;
   /** The directory that keeps their keys between runs. */
   readonly directory: string;
   readonly statusApi: StatusApi;
+  /** The guard of the platform, which allows just the ports of these brokers. */
+  readonly guard: AddressGuard;
   readonly kafka: { readonly bootstrapServers: readonly string[] } | undefined;
 }
 
@@ -31,14 +36,16 @@ interface LocalBrokersOptions {
 const namespace = 'kidp-brokers';
 
 export async function startLocalBrokers(options: LocalBrokersOptions, cleanup: Cleanup): Promise<void> {
-  const { client, config, kafka } = options;
+  const { config, kafka } = options;
+  const client = connect(config);
+  cleanup.add('closing the connection of the broker', () => client.close());
   await startOne(options, cleanup, {
     name: 'local',
     provider: 'onprem',
     capabilities: ['Database', 'Service', 'Cache', 'Secret'],
     with(decrypt) {
       const leaseClient = connect(config);
-      cleanup.add('closing the connection of the broker', () => leaseClient.close());
+      cleanup.add('closing the Lease connection of the broker', () => leaseClient.close());
       const parts = { broker: 'local', client, leaseClient, namespace, decrypt, managementCluster: true };
       return kubernetesProvider({ ...parts, log: silentLogger });
     },
@@ -61,13 +68,14 @@ interface LocalBroker {
 }
 
 async function startOne(
-  { client, directory, statusApi, kafka }: LocalBrokersOptions,
+  { client, directory, statusApi, guard, kafka }: LocalBrokersOptions,
   cleanup: Cleanup,
   { name, provider, capabilities, ...local }: LocalBroker,
 ): Promise<void> {
   const keys = await openKeyRing(fileKeyStore(join(directory, `broker-${name}.keys`)), { issuer: name, subject: name });
   cleanup.add(`closing the keys of the broker ${name}`, async () => keys.close());
   const jwks = { url: new URL('/.well-known/jwks.json', statusApi.url).href };
+  const metricsAccess = reviewedAccess({ client, log: silentLogger });
   const start = async (port?: number) =>
     startBroker({
       name,
@@ -77,10 +85,12 @@ async function startOne(
       http: port === undefined ? {} : { port },
       ...(kafka === undefined ? {} : { kafka }),
       registry: new Registry(),
+      metricsAccess,
       log: silentLogger,
     });
   let running = await start();
   const { url, port } = running;
+  guard.allow(`127.0.0.1:${port}`);
   let stopping = false;
   cleanup.add(`stopping the broker ${name}`, () => {
     stopping = true;

@@ -1,6 +1,7 @@
 /** A local control plane, with its state in a directory of the user. */
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { defaultBreakGlassGroup } from '../../admission/index.ts';
 import { kinds } from '../../api/index.ts';
 import {
   type AssetOptions,
@@ -12,22 +13,26 @@ import {
   renderProgress,
   startControlPlane,
   startKafka,
+  type User,
+  webhookClientName,
 } from '../../controlplane/index.ts';
 import { type Cleanup, startPlatform } from '../../platform/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
-import { connect, loadKubeconfig } from '../../runtime/index.ts';
+import { type Client, connect, loadKubeconfig } from '../../runtime/index.ts';
+import { addressGuard, type ClientAuthority } from '../../runtime/internal.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';
 import type { UpFlags } from './command.ts';
 import { installDefinitions } from './definitions.ts';
 import { addExample } from './example.ts';
+import { addIdentities, identities, untilAllowed } from './identities.ts';
 import { startLocalBrokers } from './local-brokers.ts';
 import { localRollouts, registerCluster } from './local-rollouts.ts';
 import { endOf, type Running } from './running.ts';
-import { addNamespaces, addPlatformAdmin, addStarterPolicies } from './starter-policies.ts';
+import { addNamespaces, addStarterPolicies } from './starter-policies.ts';
 import type { Steps } from './steps.ts';
 import { addVolumes } from './volumes.ts';
-import { webhookAddress } from './webhook-address.ts';
-import { commandsToTry, rolloutsToTry } from './welcome.ts';
+import { keptWebhookPort, webhookAddress, webhookUser } from './webhook-address.ts';
+import { commandsToTry, metricsToTry, rolloutsToTry } from './welcome.ts';
 
 const nodes = 2;
 
@@ -44,6 +49,7 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   // Kafka starts together with the control plane. With --reset it waits until the state directory is known to be ours to delete.
   const starting = options.reset === true ? undefined : startLocalKafka(kafkaDirectory, assets, cleanup);
   starting?.catch(() => undefined);
+  const address = webhookAddress({ ...options, webhookPort: await keptWebhookPort(options, directory) });
   const plane = await step(`control plane with ${nodes} simulated nodes (KWOK)`, () =>
     startControlPlane({
       directory: join(directory, 'cluster'),
@@ -51,60 +57,65 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
       controllerManager: true,
       scheduler: true,
       nodes,
+      webhooks: [webhookUser(address)],
       ...(options.port === undefined ? {} : { port: options.port }),
       assets,
     }),
   );
   cleanup.add('stopping the control plane', () => plane.stop());
-  const config = await loadKubeconfig({ file: plane.kubeconfig });
-  const client = connect(config);
+  const as = async (user: User) => loadKubeconfig({ file: await plane.kubeconfigFor(user) });
+  const client = connect(await loadKubeconfig({ file: plane.kubeconfig }));
   cleanup.add('closing the connections', () => client.close());
+  const platformClient = connect(await as(identities.platform));
+  cleanup.add('closing the connections of the platform', () => platformClient.close());
   await step(`${kinds.length} CRDs of platform.company.com`, () => installDefinitions(client));
-  const { policies, example } = await step('starter policies and an example CRD', async () => {
+  const added = await step('starter policies and an example CRD', async () => {
     await addVolumes(client);
-    await addPlatformAdmin(client);
     await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
-    const adding = addExample(client).then(
-      () => true,
-      () => false,
-    );
-    return { policies: await addStarterPolicies(client), example: await adding };
+    await addIdentities(client);
+    return addStarters(client).catch(() => undefined);
   });
   const kafka = await step('Kafka', async () => {
     if (starting !== undefined) return starting;
     await rm(kafkaDirectory, { recursive: true, force: true });
     return startLocalKafka(kafkaDirectory, assets, cleanup);
   });
-  const platform = await step('admission webhooks, controllers, status API', () =>
-    startPlatform(
+  const guard = addressGuard([new URL(plane.url).host]);
+  const platform = await step('admission webhooks, controllers, status API', async () => {
+    await untilAllowed(platformClient, DEFAULT_PLATFORM_NAMESPACE, !('away' in rollouts));
+    return startPlatform(
       {
-        client,
-        ...webhookAddress(options),
+        client: platformClient,
+        ...address,
+        clients: webhookClients(plane),
         failurePolicy: 'Fail',
         crds: gateOptions(options),
         revisions: { kept: options.crdHistory },
         platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
+        guard,
         dispatch: { kafka: 'away' in kafka ? undefined : kafka },
         rollouts: 'away' in rollouts ? undefined : rollouts,
       },
       cleanup,
-    ),
-  );
+    );
+  });
   const { admission, statusApi } = platform;
   if (statusApi !== undefined) {
     const shared = 'away' in kafka ? undefined : kafka;
     const what = shared === undefined ? 'broker for this cluster' : 'brokers for this cluster and for Kafka topics';
-    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: shared }, cleanup));
+    const config = await as(identities.broker);
+    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, guard, kafka: shared }, cleanup));
   }
   if (!('away' in rollouts)) {
-    const register = () => registerCluster(client, DEFAULT_PLATFORM_NAMESPACE, rollouts.keys, plane.kubeconfig);
+    const credentials = await plane.kubeconfigFor(identities.rollouts);
+    const register = () => registerCluster(client, DEFAULT_PLATFORM_NAMESPACE, rollouts.keys, credentials);
     await step('this cluster registered as a rollout target', register);
   }
-  // A killed run leaves its webhook configuration behind, which denies CRDs until our webhook serves.
-  if (!example) await step('example CRD', () => addExample(client, 10));
+  // A killed run leaves its webhook configuration behind, which denies Policies and CRDs until our webhook serves.
+  const policies = added ?? (await step('starter policies and an example CRD, again', () => addStarters(client, 10)));
   const kubeconfig = join(directory, 'kubeconfig');
   await rm(kubeconfig, { force: true });
-  await symlink(relative(directory, plane.kubeconfig), kubeconfig);
+  await symlink(relative(directory, await plane.kubeconfigFor(identities.administrator)), kubeconfig);
   await writeKubectl(join(directory, 'kubectl'), kubectl, kubeconfig);
   const beside = (file: string) => `${relative(process.cwd(), directory) || '.'}/${file}`;
   const watch = watchProcesses(plane);
@@ -122,13 +133,26 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
         ? `  rollouts    disabled without Helm: ${rollouts.away}`
         : '  rollouts    target Cluster local, which is this cluster',
       `  policies    ${policies} starter policies (policies/), and those you apply`,
+      `  break-glass group ${defaultBreakGlassGroup} (docs/break-glass.md)`,
       `  kubeconfig  ${kubeconfig}`,
       `  state       ${directory} (delete it with npm start -- --reset)`,
       '',
       ...commandsToTry(beside('kubectl')),
       ...('away' in rollouts ? [] : rolloutsToTry(beside('kubectl'), beside('kubeconfig'))),
+      ...metricsToTry(beside('kubectl'), admission.url),
     ],
   };
+}
+
+/** Returns the number of starter policies. */
+async function addStarters(client: Client, retries = 0): Promise<number> {
+  await addExample(client, retries);
+  return addStarterPolicies(client);
+}
+
+/** The API server, as the only accepted client of the webhook. */
+function webhookClients({ webhookAuthority: ca = '' }: ControlPlane): ClientAuthority {
+  return { current: () => ({ ca, names: [webhookClientName] }), subscribe: () => () => {} };
 }
 
 /** Starts Kafka. Without Java it returns the reason, and brokers are reached over HTTP. */

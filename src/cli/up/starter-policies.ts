@@ -18,29 +18,15 @@ const readStarter = () => readObjects(folders, Readable.from([]));
 /** `addStarterPolicies` adds the missing ones, because users may have changed the existing ones. Returns their number. */
 export async function addStarterPolicies(client: Client): Promise<number> {
   const found = await readStarter();
-  await Promise.all(found.map(({ object }) => addMissing(client, policy.resource, object)));
+  const present = new Set((await client.list(policy.resource)).items.map(({ metadata }) => metadata.name));
+  const missing = found.filter(({ object }) => !present.has(object.metadata.name));
+  await Promise.all(missing.map(({ object }) => addMissing(client, policy.resource, object)));
   return found.length;
 }
 
 export async function addNamespaces(client: Client, names: readonly string[]): Promise<void> {
   for (const name of names) {
     await addMissing(client, namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  }
-}
-
-const platformAdmin = fileURLToPath(new URL('../../../manifests/install/platform-admin.yaml', import.meta.url));
-const clusterRoles: Resource = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural: 'clusterroles',
-  kind: 'ClusterRole',
-  namespaced: false,
-};
-
-/** `addPlatformAdmin` adds the role of platform administrators from manifests/install. */
-export async function addPlatformAdmin(client: Client): Promise<void> {
-  for (const { object } of await readObjects([platformAdmin], Readable.from([]))) {
-    await addMissing(client, clusterRoles, object);
   }
 }
 

@@ -8,14 +8,10 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
     '  # a team, an application and its database: admitted',
     `  ${kubectl} apply -f examples/quickstart/team.yaml`,
     '',
-    ...(cluster === 'own'
-      ? []
-      : [
-          '  # the starter policies: each reports which existing objects it would deny',
-          `  ${kubectl} apply -f policies/platform`,
-          '',
-        ]),
-    '  # a production database without backups: denied by a policy, with the reason',
+    ...(cluster === 'own' ? [] : ['  # the starter policies', `  ${kubectl} apply -f policies/platform`, '']),
+    cluster === 'own'
+      ? '  # a production database without backups: denied by a policy, with the reason'
+      : '  # a production database without backups: denied by a policy',
     `  ${kubectl} apply -f examples/quickstart/no-backup.yaml`,
     '',
     ...(cluster === 'own'
@@ -25,7 +21,9 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
           `  ${kubectl} apply -f examples/quickstart/crd/definition.yaml`,
           '',
         ]),
-    '  # a CRD change that breaks existing objects: denied, with what it breaks and what to do instead',
+    cluster === 'own'
+      ? '  # a CRD change that breaks existing objects: denied, with what it breaks and what to do instead'
+      : '  # a CRD change that breaks existing objects: denied',
     `  ${kubectl} apply -f examples/quickstart/crd/narrower.yaml`,
     '',
     '  # the policies: whether each is enforced, and how many existing objects violate it',
@@ -39,6 +37,15 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
           '',
         ]
       : []),
+  ];
+}
+
+/** `metricsToTry` shows how to read the metrics, which needs a token. */
+export function metricsToTry(kubectl: string, url: string): string[] {
+  return [
+    '  # the metrics, with the token of a ServiceAccount that may read them',
+    `  curl -k -H "Authorization: Bearer $(${kubectl} create token kidp-metrics -n kidp-system)" ${url}/metrics`,
+    '',
   ];
 }
 

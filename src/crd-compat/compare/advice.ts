@@ -28,6 +28,12 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
   ],
   [['version-unserved'], 'Mark the version as deprecated for a release before you stop serving it.'],
   [['storage-version-'], 'Convert with a webhook, or add every field of the old storage version to the new one.'],
+  [
+    ['preferred-version-'],
+    'Give the new version every field of the old one, with the same type, or convert with a webhook. Until then, do not serve it, or name it so that it sorts lower, such as v2beta1.',
+  ],
+  [['field-not-stored'], 'Add the fields to the storage version first, or convert with a webhook.'],
+  [['field-not-round-tripped'], 'Add the fields to every served version, or convert with a webhook.'],
   [['status-subresource-'], `Keep the subresource as it is in this version; ${NEW_VERSION}.`],
   [['scale-'], `Keep the old paths in this version; ${NEW_VERSION}.`],
   [['selectable-field-'], 'Keep the selectable field until no client selects by it.'],

@@ -731,8 +731,9 @@ const ofValue: readonly Row[] = [
     before: whole,
     after: { ...whole, ...rules('self == oldSelf') },
     kinds: ['transition-rule-added'],
-    stored: 'risky',
-    manifests: 'risky',
+    stored: 'breaking',
+    manifests: 'breaking',
+    outcome: 'update-refused',
   },
   {
     reason: 'a value that cannot follow itself cannot be updated',

@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
     reason: 'a version more',
     before: one(),
     after: crdOf([v1(), v2()]),
-    kinds: ['version-added'],
+    kinds: ['preferred-version-changed', 'version-added'],
     stored: 'safe',
     manifests: 'safe',
   },
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
     reason: 'a served version less',
     before: crdOf([v1(), v2()]),
     after: one(),
-    kinds: ['version-removed'],
+    kinds: ['preferred-version-changed', 'version-removed'],
     stored: 'safe',
     manifests: 'breaking',
   },
@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
     reason: 'a version is no longer served',
     before: crdOf([v1(), v2()]),
     after: crdOf([v1(), v2({ served: false })]),
-    kinds: ['version-unserved'],
+    kinds: ['preferred-version-changed', 'version-unserved'],
     stored: 'safe',
     manifests: 'breaking',
   },
@@ -152,7 +152,7 @@ const rows: readonly Row[] = [
     reason: 'a version is served',
     before: crdOf([v1(), v2({ served: false })]),
     after: crdOf([v1(), v2()]),
-    kinds: ['version-served'],
+    kinds: ['preferred-version-changed', 'version-served'],
     stored: 'safe',
     manifests: 'safe',
   },
@@ -290,7 +290,7 @@ const rows: readonly Row[] = [
     reason: 'nothing converts any more between versions that differ',
     before: crdOf([v1(), version(wider, { name: 'v2', storage: false })], { conversion: webhook('a') }),
     after: crdOf([v1(), version(wider, { name: 'v2', storage: false })]),
-    kinds: ['conversion-strategy-changed'],
+    kinds: ['conversion-strategy-changed', 'field-not-stored'],
     stored: 'breaking',
     manifests: 'breaking',
   },
@@ -366,8 +366,9 @@ describe('a change of a definition', () => {
     };
     const classes = (served: boolean, storage: boolean) =>
       pair(served, storage).changes.map(({ kind, class: found }) => `${kind} ${found}`);
-    expect(classes(true, true)).toEqual(['field-removed breaking', 'maximum-added breaking']);
-    expect(classes(false, true)).toEqual(['field-removed breaking', 'maximum-added safe']);
+    const unstored = 'field-not-stored breaking';
+    expect(classes(true, true)).toEqual(['field-removed breaking', 'maximum-added breaking', unstored]);
+    expect(classes(false, true)).toEqual(['field-removed breaking', 'maximum-added safe', unstored]);
     expect(classes(false, false)).toEqual(['field-removed safe', 'maximum-added safe']);
   });
 

@@ -72,6 +72,8 @@ export interface Probe {
   readonly rule?: string;
   /** Whether the change shows in an update that leaves the value unchanged. */
   readonly updated?: boolean;
+  /** Updates of the value that were accepted and are refused now, if one of them shows the change. */
+  readonly updates?: readonly { readonly from: unknown; readonly to: unknown }[];
   /** A field that must be absent from the object there. */
   readonly absent?: string;
   /** Whether the change shows in a create without status: the API server drops status if it is a subresource. */

@@ -1,13 +1,14 @@
-/** Compares two definitions: the changes of the definition itself, of each version, and of the storage version. */
+/** Compares two definitions: the changes of the definition itself, of each version, and between versions. */
 import { same, tidy } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
 import { digestOfTidy } from '../digest.ts';
 import { type Change, type Verdict, worst } from '../verdict.ts';
+import { changesAcross } from './across.ts';
 import { compareDefinitions } from './definition.ts';
 import { BREAKING, type Draft, Notes, ROOT, SAFE } from './draft.ts';
+import { pairOf } from './pair.ts';
 import { compareSchemas } from './schema.ts';
-import { compareStorage } from './storage.ts';
 import { addedVersion, compareVersion, removedVersion } from './versions.ts';
 import { type Pair, requestOf, settle } from './witness.ts';
 
@@ -93,7 +94,7 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
     const now = after.spec.versions.find((version) => version.name === name);
     found.push(...versionChanges(before, after, old, now, stored, settled));
   }
-  found.push(...storageChanges(before, after));
+  found.push(...changesAcross(before, after));
   return found;
 }
 
@@ -200,34 +201,6 @@ function inVersion(change: Change, version: string, pair: Pair): Change {
         : { request: requestOf(pair, witness.object, witness.request.endsWith('/status')) }),
     },
   };
-}
-
-/** Both schemas of a version, completed with the fields that every object has. */
-function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair | undefined {
-  const one = schemaOf(old);
-  const other = schemaOf(now);
-  if (one === undefined || other === undefined) return undefined;
-  const { group, names, scope } = before.spec;
-  const namespaced = scope === 'Namespaced';
-  const path = `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}`;
-  return {
-    before: one,
-    after: other,
-    prunedBefore: before.spec.preserveUnknownFields !== true,
-    prunedAfter: after.spec.preserveUnknownFields !== true,
-    apiVersion: `${group}/${old.name}`,
-    kind: names.kind,
-    namespaced,
-    path,
-    status: now.subresources?.status != null,
-  };
-}
-
-function storageChanges(before: Crd, after: Crd): Change[] {
-  const from = storageVersion(before);
-  const to = storageVersion(after);
-  if (from === undefined || to === undefined || from.name === to.name) return [];
-  return settle(compareStorage(after, from, to).drafts, pairOf(before, after, from, to));
 }
 
 function compareSchemaPresence(added: boolean, notes: Notes): void {

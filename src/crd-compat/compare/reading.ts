@@ -15,8 +15,14 @@ interface Read {
   readonly pruned: readonly string[];
 }
 
+/** What becomes of an object: what clients read, and what the API server refuses. */
+export interface Reading {
+  read(object: unknown): Read;
+  faults(read: unknown, old?: unknown): readonly Fault[];
+}
+
 /** The schema of one version. Its validator is built on first use. */
-export class Reader {
+export class Reader implements Reading {
   readonly #schema: CrdSchema;
   readonly #prunes: boolean;
   readonly #objects: 'few' | 'many';
@@ -30,8 +36,13 @@ export class Reader {
   }
 
   read(object: unknown): Read {
-    const { value, pruned } = this.#prunes ? prune(object, this.#schema) : { value: object, pruned: [] };
+    const { value, pruned } = this.prune(object);
     return { value: applyDefaults(value, this.#schema), pruned };
+  }
+
+  /** Reads an object that another version has set the defaults of. */
+  prune(object: unknown): Read {
+    return this.#prunes ? prune(object, this.#schema) : { value: object, pruned: [] };
   }
 
   faults(read: unknown, old?: unknown): readonly Fault[] {
@@ -43,6 +54,62 @@ export class Reader {
   faultsOfUpdate(read: unknown): readonly Fault[] {
     this.#looksBack ??= JSON.stringify(this.#schema).includes('oldSelf');
     return this.#looksBack ? this.faults(touched(read), read) : [];
+  }
+}
+
+/** A version that a client writes objects through. */
+interface Writer {
+  readonly apiVersion: string;
+  readonly version: Reader;
+  /** Its place among the versions on the way: the storage version can be the same one. */
+  readonly at: number;
+  /** Whether a new object is what counts: then what the version refuses is a fault. */
+  readonly creates: boolean;
+}
+
+/**
+ * An object on its way through several versions without a conversion webhook. It is pruned by each of them. The defaults
+ * are those of the versions that it is requested and stored in; the last one, which only reads it, sets none.
+ */
+export class Passage implements Reading {
+  readonly #versions: readonly Reader[];
+  readonly #writer: Writer | undefined;
+
+  constructor(versions: readonly Reader[], writer?: Writer) {
+    this.#versions = versions;
+    this.#writer = writer;
+  }
+
+  read(object: unknown): Read {
+    const [first, ...others] = this.#versions as readonly [Reader, ...Reader[]];
+    const written = first.read(object);
+    let { value } = written;
+    const pruned = new Set<string>();
+    for (const [index, version] of others.entries()) {
+      const isLast = index === others.length - 1;
+      const read = isLast ? version.prune(value) : version.read(value);
+      // A write that is refused changes nothing: the object is read as it was.
+      if (index + 1 === this.#writer?.at && !this.#accepts(value, read.value))
+        return { value: (others.at(-1) ?? first).prune(value).value, pruned: written.pruned };
+      value = read.value;
+      for (const path of read.pruned) pruned.add(path);
+    }
+    // A default of one version that another prunes, or the other way round, is no loss.
+    const gone = differences(written.value, value).map(({ path }) => path);
+    return { value, pruned: [...written.pruned, ...gone.filter((path) => pruned.has(path))] };
+  }
+
+  #accepts(read: unknown, written: unknown): boolean {
+    const { apiVersion, version, creates } = this.#writer as Writer;
+    const old = version.prune({ ...(read as Json), apiVersion }).value;
+    return creates || version.faults({ ...(written as Json), apiVersion }, old).length === 0;
+  }
+
+  faults(read: unknown, old?: unknown): readonly Fault[] {
+    if (this.#writer?.creates !== true) return [];
+    const { apiVersion, version } = this.#writer;
+    const written = (object: unknown): unknown => version.read({ ...(object as Json), apiVersion }).value;
+    return old === undefined ? version.faults(written(read)) : version.faults(written(read), written(old));
   }
 }
 

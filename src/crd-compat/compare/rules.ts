@@ -1,6 +1,6 @@
 /** Compares x-kubernetes-validations: which rules are new, and whether the old schema and rules imply them. */
 import { remembered, same } from '../canonical.ts';
-import { isTransitionRule, type RuleAnswer, ruleImplies } from '../rules/index.ts';
+import { isTransitionRule, type RuleAnswer, refusedUpdates, ruleImplies, type Update } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Draft, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
 import { quote } from './format.ts';
@@ -70,15 +70,17 @@ function judged(rule: ValidationRule, sides: Sides, place: Place): Judgement {
   const { before, after } = sides;
   const { answer, witness } = implied(rule, sides);
   if (answer === 'yes') return { ...SAFE, decidedBy: 'acceptance' };
-  if (isTransitionRule(rule, after) && rule.optionalOldSelf !== true) return judgedChange(rule, sides, place);
+  const isTransition = isTransitionRule(rule, after);
+  if (isTransition && rule.optionalOldSelf !== true) return judgedChange(rule, sides, place);
   return {
-    ...refused(place, before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
+    ...refused(place, isTransition || before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
     hits: `objects with ${place.path} that do not meet ${quote(rule.rule)}`,
     decidedBy: 'acceptance',
     probe: {
       steps: place.steps,
       ...(answer === 'no' ? { values: [witness] } : {}),
       rule: rule.rule,
+      ...(isTransition ? { updates: updatesOf(rule, sides) } : {}),
       expect: 'refused',
     },
     otherwise: { ...RISKY, decidedBy: 'syntax' },
@@ -86,26 +88,33 @@ function judged(rule: ValidationRule, sides: Sides, place: Place): Judgement {
 }
 
 /**
- * A rule with oldSelf leaves every object and every manifest valid; it restricts updates. It also applies to unchanged
- * values: if the rule rejects a value as its own successor, the object can no longer be updated.
+ * A rule with oldSelf leaves every object valid and restricts updates: an update that was accepted shows it. It also
+ * applies to unchanged values: if the rule rejects a value as its own successor, the object can no longer be updated.
  */
 function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgement {
   const { answer, witness } = implied({ rule: rule.rule.replace(/\boldSelf\b/g, 'self') }, sides);
-  const risky = {
-    ...RISKY,
-    hits: `updates of ${place.path} that the rule does not allow`,
-    decidedBy: 'syntax',
-  } as const;
-  if (answer !== 'no') return risky;
+  const stuck = answer === 'no';
   return {
     storedObjects: 'breaking',
-    manifests: 'risky',
-    hits: `objects with ${place.path} that violates ${quote(rule.rule)} even if it does not change: no update of them is accepted`,
+    manifests: stuck ? 'risky' : 'breaking',
+    hits: stuck
+      ? `objects with ${place.path} that violates ${quote(rule.rule)} even if it does not change: no update of them is accepted`
+      : `updates of ${place.path} that violate ${quote(rule.rule)}`,
     decidedBy: 'acceptance',
-    probe: { steps: place.steps, values: [witness], rule: rule.rule, updated: true, expect: 'refused' },
+    probe: {
+      steps: place.steps,
+      rule: rule.rule,
+      expect: 'refused',
+      ...(stuck ? { values: [witness], updated: true } : { updates: updatesOf(rule, sides) }),
+    },
     otherwise: { ...RISKY, decidedBy: 'syntax' },
   };
 }
+
+const updatesOf = (rule: ValidationRule, { before, after, old, type }: Sides): readonly Update[] =>
+  remembered(['updates', before, rule, after, type ?? {}], () =>
+    refusedUpdates({ rules: old, schema: before }, rule, after, type),
+  );
 
 const implied = (rule: ValidationRule, { before, after, old, type }: Sides): RuleAnswer =>
   remembered(['rule', before, rule, after, type ?? {}], () =>

@@ -70,10 +70,15 @@ const pathOf = (version: string): string => `spec.versions[${version}]`;
 export function compareVersion(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {
   compareServed(before, old, now, notes);
   compareDeprecation(old, now, notes);
+  compareSubresources(before, old, now, notes);
+  compareColumns(old, now, notes);
+}
+
+/** Notes the changes of what is served beside the objects. */
+export function compareSubresources(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {
   compareStatus(before, old, now, notes);
   compareScale(before, old, now, notes);
   compareSelectable(before, old, now, notes);
-  compareColumns(old, now, notes);
 }
 
 function compareServed(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {

@@ -3,12 +3,13 @@
  * found.
  */
 import { sample, type Wish } from '../instance/index.ts';
+import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
 import { adviceFor } from './advice.ts';
 import { type Draft, type Probe, RISKY, type Step } from './draft.ts';
 import { show } from './format.ts';
-import { differences, Reader, touched } from './reading.ts';
+import { differences, Reader, type Reading, touched } from './reading.ts';
 
 /** One version before and after the change, with a reader for each. */
 export interface Pair {
@@ -39,16 +40,33 @@ const NAME = 'example';
 /** Larger objects are not printed. */
 const MAX_OBJECT = 128 * 1024;
 
-export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
-  const exhibition = pair === undefined ? undefined : new Exhibition(pair);
-  return inOrder(drafts).map((draft) => {
-    if (draft.probe === undefined || exhibition === undefined) return changeOf(draft);
+export const settle = (drafts: readonly Draft[], pair?: Pair): Change[] => [...settling(inOrder(drafts), pair)];
+
+/** `settling` settles one draft after the other, so that the caller can stop. */
+export function* settling(drafts: readonly Draft[], pair?: Pair, readings?: Readings): Generator<Change> {
+  const exhibition = pair === undefined ? undefined : new Exhibition(pair, readings ?? readingsOf(pair));
+  for (const draft of drafts) {
+    if (draft.probe === undefined || exhibition === undefined) {
+      yield changeOf(draft);
+      continue;
+    }
     const found = exhibition.show(draft, draft.probe);
     // If no object can be generated that shows the change, it is risky: neither harm nor safety is proved.
-    if (found === 'not shown') return changeOf({ ...draft, ...(draft.otherwise ?? { ...RISKY, decidedBy: 'syntax' }) });
-    return changeOf({ ...draft, witness: found });
-  });
+    if (found === 'not shown') yield changeOf({ ...draft, ...(draft.otherwise ?? { ...RISKY, decidedBy: 'syntax' }) });
+    else yield changeOf({ ...draft, witness: found });
+  }
 }
+
+/** What becomes of an object before the change, and after it. */
+export interface Readings {
+  readonly old: Reading;
+  readonly now: Reading;
+}
+
+const readingsOf = (pair: Pair): Readings => ({
+  old: new Reader(pair.before, pair.prunedBefore),
+  now: new Reader(pair.after, pair.prunedAfter),
+});
 
 /** Sorts by path, then kind, so that the order of keys in the schema does not matter. */
 function inOrder(drafts: readonly Draft[]): Draft[] {
@@ -74,21 +92,21 @@ function changeOf(draft: Draft): Change {
     hits: worseOne === 'safe' ? '' : (draft.hits ?? ''),
     advice: worseOne === 'safe' ? '' : (draft.advice ?? adviceFor(kind)),
     decidedBy: draft.decidedBy ?? 'acceptance',
-    ...(draft.witness === undefined || worseOne !== 'breaking' ? {} : { witness: draft.witness }),
+    ...(draft.witness === undefined || worseOne === 'safe' ? {} : { witness: draft.witness }),
   };
 }
 
 class Exhibition {
   readonly #pair: Pair;
-  readonly #old: Reader;
-  readonly #now: Reader;
+  readonly #old: Reading;
+  readonly #now: Reading;
   #left = SEARCHES;
   #glances = GLANCES;
 
-  constructor(pair: Pair) {
+  constructor(pair: Pair, { old, now }: Readings) {
     this.#pair = pair;
-    this.#old = new Reader(pair.before, pair.prunedBefore);
-    this.#now = new Reader(pair.after, pair.prunedAfter);
+    this.#old = old;
+    this.#now = now;
   }
 
   show(draft: Draft, probe: Probe): Witness | 'not shown' {
@@ -97,6 +115,11 @@ class Exhibition {
     for (const wish of wishes(probe)) {
       const object = this.#sample(wish);
       const witness = object === undefined ? undefined : this.#judge(object, probe);
+      if (witness !== undefined) return witness;
+    }
+    for (const { from, to } of probe.updates ?? []) {
+      const object = this.#sample({ path: probe.steps, value: from });
+      const witness = object === undefined ? undefined : this.#judgeUpdate(object, to, probe);
       if (witness !== undefined) return witness;
     }
     // Whether a rule or the surroundings of an absent field accept the object can depend on any other part of it.
@@ -129,7 +152,8 @@ class Exhibition {
       ...(where === undefined ? {} : { where: (object) => where(object as Json) }),
     });
     if (found === undefined) return undefined;
-    const object = found as Json;
+    // A value that is wished for the root need not say what it is.
+    const object: Json = { apiVersion, kind, metadata: { name: NAME }, ...(found as Json) };
     if (!namespaced) return object;
     return { ...object, metadata: { ...(object.metadata as Json), namespace: 'default' } };
   }
@@ -181,6 +205,20 @@ class Exhibition {
     };
   }
 
+  /** The effect of the change on an update of the value at the place; undefined if there is none. */
+  #judgeUpdate(object: Json, to: unknown, probe: Probe): Witness | undefined {
+    const update = replaced(object, probe.steps, to) as Json;
+    const [from, old] = [object, update].map((each) => this.#old.read(each).value);
+    if (this.#old.faults(old).length > 0 || this.#old.faults(old, from).length > 0) return undefined;
+    const faults = this.#now.faults(this.#now.read(update).value, this.#now.read(object).value);
+    const fault = faults.find(({ rule }) => rule === probe.rule);
+    if (fault === undefined) return undefined;
+    const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
+    const inStatus = this.#pair.status && probe.steps[0] === 'status';
+    const request = requestOf(this.#pair, object, inStatus);
+    return { outcome: 'update-refused', ...printed(object), update, request, path: fault.path, because };
+  }
+
   /** Defaults are applied before status is dropped, and those inside status are dropped with it. */
   #judgeWithoutStatus(object: Json, read: unknown): Witness | undefined {
     const { status, ...rest } = read as Json;
@@ -218,6 +256,18 @@ function wishes({ steps, absent, values = [], failing, withoutStatus }: Probe): 
 /** A fault concerns a place if it is at the place, below it, or at the object that the constraint is on. */
 const isAbout = (path: string, place: string, around: string): boolean =>
   path === around || path.startsWith(place) || (path !== '' && place.startsWith(path) && path.startsWith(around));
+
+/** The object with another value at the place. */
+function replaced(value: unknown, [step, ...rest]: readonly Step[], to: unknown): unknown {
+  // The name of an object cannot be updated: only its content is replaced.
+  if (step === undefined) return isObject(value) && isObject(to) ? { ...to, ...identityOf(value) } : to;
+  if (Array.isArray(value)) return value.map((item, index) => (index === step ? replaced(item, rest, to) : item));
+  const object = (value ?? {}) as Json;
+  return { ...object, [step]: rest.length === 0 ? to : replaced(object[step], rest, to) };
+}
+
+const identityOf = ({ apiVersion, kind, metadata }: Json): Json =>
+  apiVersion === undefined || metadata === undefined ? {} : { apiVersion, kind, metadata };
 
 const PLAIN = /^[A-Za-z_$][\w$-]*$/;
 

@@ -7,3 +7,4 @@
  */
 export { isTransitionRule } from './compiled.ts';
 export { type OldRules, type RuleAnswer, ruleImplies } from './implies.ts';
+export { refusedUpdates, type Update } from './transition.ts';

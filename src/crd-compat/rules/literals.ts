@@ -63,7 +63,14 @@ export function literalsOf(rules: readonly CompiledRule[]): Literals {
     const inner = new Map(scope).set(node.variable, element).set(node.variable2 ?? node.variable, element);
     for (const each of [node.initial, node.condition, node.step, node.result]) visit(each, inner);
   };
-  for (const { ast } of rules) visit(ast, new Map([['self', reads]]));
+  for (const { ast } of rules)
+    visit(
+      ast,
+      new Map([
+        ['self', reads],
+        ['oldSelf', reads],
+      ]),
+    );
   return {
     numbers: [...found.numbers].sort((left, right) => left - right),
     texts: [...found.texts].sort(),
@@ -94,6 +101,9 @@ function readAt(node: Expr, scope: ReadonlyMap<string, Reads>): Reads | undefine
     return parent === undefined ? undefined : fieldOf(parent, node.field);
   }
   if (node.kind !== 'call') return undefined;
+  // With optionalOldSelf, oldSelf.value() is the old value.
+  if (node.target !== undefined && (node.function === 'value' || node.function === 'orValue'))
+    return readAt(node.target, scope);
   const [first, second] = node.args;
   if (first === undefined || second === undefined) return undefined;
   if (node.function === '_?._' && second.kind === 'literal') {

@@ -85,7 +85,7 @@ export class WitnessSearch {
 }
 
 /** Adds the type and the name of a whole resource. */
-function named(value: unknown, { apiVersion, kind }: ObjectType): unknown {
+export function named(value: unknown, { apiVersion, kind }: ObjectType): unknown {
   const { metadata, ...rest } = value as Readonly<Record<string, unknown>>;
   const known = typeof metadata === 'object' ? metadata : {};
   return { apiVersion, kind, metadata: { name: 'example', ...known }, ...rest };

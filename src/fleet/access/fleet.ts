@@ -5,7 +5,7 @@
  */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type Client, type Clock, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
-import { ConnectionBudget, clientUntil } from '../../runtime/internal.ts';
+import { type AddressGuard, ConnectionBudget, clientUntil } from '../../runtime/internal.ts';
 import {
   type ClusterConnection,
   type Fleet,
@@ -26,6 +26,8 @@ export interface FleetOptions {
   readonly client: Client;
   readonly systemNamespace: string;
   readonly keys: SealingKeys;
+  /** The guard of connections: the author of a Cluster chooses its server. Without it every address is allowed. */
+  readonly guard?: AddressGuard | undefined;
   /** Reads Clusters from a cache. Default: the API server. */
   readonly find?: (name: string) => Promise<Cluster | undefined>;
   /** The namespace of the service accounts on the clusters. */
@@ -122,7 +124,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
         audited({ event: 'cluster.erase', cluster: name, purpose: 'erase', outcome });
       fleet.forget(name);
       try {
-        await removeAccess({ client, systemNamespace: options.systemNamespace, keys: options.keys }, cluster, {
+        await removeAccess({ ...options, client }, cluster, {
           namespace: remoteNamespace,
           budgets,
         });
@@ -211,11 +213,11 @@ class Sessions {
   }
 
   #open(name: string, account: string, purpose: Purpose): Session {
-    const { client, systemNamespace, keys, tokenSeconds = 3600 } = this.#options;
+    const { client, systemNamespace, keys, guard, tokenSeconds = 3600 } = this.#options;
     const { clock = systemClock, log = silentLogger, remoteNamespace = 'kidp-system' } = this.#options;
     const snapshots = purpose.kind === 'observe' ? [] : purpose.snapshots.map(outlineOf);
     return new Session(name, {
-      source: { client, systemNamespace, keys },
+      source: { client, systemNamespace, keys, guard },
       account,
       namespace: remoteNamespace,
       tokenSeconds: Math.min(3600, Math.max(600, tokenSeconds)),

@@ -8,7 +8,7 @@ import { type Budgets, sleep } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { writeKubeconfig } from '../kubeconfig/index.ts';
 import { type IssuedToken, type Marker, type Place, requestToken, rightsAreEffective } from './accounts.ts';
-import { type CredentialsSource, readCredentials } from './credentials.ts';
+import { type CredentialsSource, demandServer, lookupFor, readCredentials } from './credentials.ts';
 import { accessFailure, redactingClient } from './failures.ts';
 import { probe } from './probe.ts';
 
@@ -80,6 +80,8 @@ export class Session {
   /** The kubeconfig, with a token that is valid for at least half of its lifetime. */
   async kubeconfig(): Promise<string> {
     const { config, issued } = this.#lasts(0.5) ? (this.#ready as Ready) : await this.#renew();
+    // Helm resolves the name on its own.
+    await demandServer(this.#parts.source.guard, this.name, config);
     return writeKubeconfig(config, issued.token);
   }
 
@@ -106,7 +108,8 @@ export class Session {
     const cluster = await find();
     if (cluster === undefined || this.#closed) throw gone(this.name);
     const { config, sealed } = await readCredentials(source, cluster);
-    const owner = connect(config, { connections: 2, budgets, timeoutMilliseconds: preparingMilliseconds });
+    const lookup = lookupFor(source.guard, config);
+    const owner = connect(config, { connections: 2, budgets, lookup, timeoutMilliseconds: preparingMilliseconds });
     try {
       const { kubernetesVersion } = await probe(this.name, owner);
       const place = { client: owner, namespace };
@@ -135,10 +138,11 @@ export class Session {
 
   /** Accounts and roles take effect with a delay, and a request before that would be denied. */
   async #effective(config: ClusterConfig, { token }: IssuedToken, markers: readonly Marker[]): Promise<void> {
-    const { budgets, clock } = this.#parts;
+    const { budgets, clock, source } = this.#parts;
+    const lookup = lookupFor(source.guard, config);
     const client = connect(
       { ...serverOf(this.name, config), token: { data: token } },
-      { connections: 1, budgets, timeoutMilliseconds: preparingMilliseconds },
+      { connections: 1, budgets, lookup, timeoutMilliseconds: preparingMilliseconds },
     );
     try {
       const deadline = clock.monotonic() + preparingMilliseconds;
@@ -167,7 +171,7 @@ export class Session {
         ...serverOf(this.name, config),
         authenticator: async (refused) => ({ token: await this.#token(refused) }),
       },
-      { connections: 4, budgets: this.#parts.budgets },
+      { connections: 4, budgets: this.#parts.budgets, lookup: lookupFor(this.#parts.source.guard, config) },
     );
     return redactingClient(client, this.name);
   }

@@ -3,17 +3,15 @@
  * digest, up to a limit.
  */
 import { createHash } from 'node:crypto';
-import { parse } from 'yaml';
 import { type Operator, sameVersion } from '../../api/index.ts';
 import { type Client, isNotFound, type UnknownObject } from '../../runtime/index.ts';
-import { coreSecrets as secrets } from '../../runtime/internal.ts';
+import { type AddressGuard, parseYaml, coreSecrets as secrets } from '../../runtime/internal.ts';
 import { type Chart, type Charts, FleetError, type WorkContext } from '../contract.ts';
 import { findHelm, type HelmBinary, type HelmLocation } from '../helm/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
 import { addressIn, type Credentials, type Source } from './download.ts';
 import { readFromFolder } from './folder.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
-import { type AllowedNetworks, allowedNetworks } from './networks.ts';
 import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
 import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
 import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
@@ -26,11 +24,8 @@ interface ChartsOptions {
   readonly systemNamespace: string;
   /** The base directory of `spec.chart.path`. */
   readonly folder?: string | undefined;
-  /**
-   * Networks that charts may be fetched from although they are loopback, link-local or cloud metadata addresses, such
-   * as `192.0.2.0/24`. Default: loopback.
-   */
-  readonly networks?: readonly string[] | undefined;
+  /** The guard of connections: the author of an Operator chooses the address. Default: loopback is allowed. */
+  readonly guard?: AddressGuard | undefined;
   /** The size limit of the cache. */
   readonly mostKeptBytes?: number;
 }
@@ -141,13 +136,11 @@ export function openCharts(options: ChartsOptions): Charts {
 class ChartFetcher {
   readonly kept: Kept;
   readonly #options: ChartsOptions;
-  readonly #networks: AllowedNetworks;
   readonly #indexes = new Map<string, { readonly at: number; readonly versions: readonly IndexedVersion[] }>();
 
   constructor(options: ChartsOptions) {
     this.#options = options;
     this.kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);
-    this.#networks = allowedNetworks(options.networks);
   }
 
   async sourceOf({ spec }: Operator, context: WorkContext): Promise<Source> {
@@ -156,7 +149,7 @@ class ChartFetcher {
       credentials: credentialsSecret === undefined ? undefined : await credentialsIn(this.#options, spec.chart),
       authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
       signal: context.signal,
-      networks: this.#networks,
+      guard: this.#options.guard,
     };
   }
 
@@ -259,7 +252,7 @@ async function chartOf(bytes: Buffer): Promise<Chart> {
 
 function readYaml(data: Buffer | undefined): unknown {
   try {
-    return data === undefined ? undefined : (parse(data.toString('utf8')) as unknown);
+    return data === undefined ? undefined : parseYaml(data.toString('utf8'));
   } catch {
     return undefined;
   }

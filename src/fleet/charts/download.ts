@@ -2,11 +2,9 @@
  * Downloads from repositories and registries: over TLS except from loopback; with limits on redirects, size and time;
  * credentials only for the host they belong to.
  */
-import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
-import { isLoopback } from '../../runtime/internal.ts';
+import { type AddressGuard, AddressRefusedError, addressGuard, isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
-import { type AllowedNetworks, allowedNetworks, networkRefused } from './networks.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -18,11 +16,11 @@ export interface Source {
   /** CA certificates in PEM, instead of the system's. */
   readonly authorities?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The allowed networks. Default: `allowedNetworks()`. */
-  readonly networks?: AllowedNetworks | undefined;
+  /** The guard of connections. Default: loopback is allowed. */
+  readonly guard?: AddressGuard | undefined;
 }
 
-const defaultNetworks = allowedNetworks();
+const defaultGuard = addressGuard(['127.0.0.0/8', '::1/128']);
 
 interface Download extends Source {
   readonly headers?: Readonly<Record<string, string>>;
@@ -42,22 +40,25 @@ const timeoutMilliseconds = 60_000;
 
 /** `download` rejects with `chart/unreachable`, or with `chart/missing` on 404. */
 export async function download(address: URL, options: Download): Promise<Downloaded> {
-  const { networks = defaultNetworks } = options;
+  const { guard = defaultGuard } = options;
   const agent = new Agent({
-    connect: {
+    connect: guard.connector({
       timeout: 10_000,
-      lookup: networks.lookup,
       ...(options.authorities === undefined ? {} : { ca: options.authorities }),
-    },
+    }),
     headersTimeout: timeoutMilliseconds,
     bodyTimeout: timeoutMilliseconds,
   });
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
   try {
-    return await follow(address, options, { agent, signal, networks });
+    return await follow(address, options, { agent, signal });
   } catch (cause) {
-    for (let each = cause; each instanceof Error; each = each.cause) if (each instanceof FleetError) throw each;
+    for (let each = cause; each instanceof Error; each = each.cause) {
+      if (each instanceof FleetError) throw each;
+      if (each instanceof AddressRefusedError)
+        throw new FleetError('chart/unreachable', `No chart is fetched from ${shown(address)}: ${each.message}`);
+    }
     options.signal?.throwIfAborted();
     throw unreachable(address, whyNot(cause), cause);
   } finally {
@@ -68,18 +69,11 @@ export async function download(address: URL, options: Download): Promise<Downloa
 async function follow(
   from: URL,
   options: Download,
-  {
-    agent,
-    signal,
-    networks,
-  }: { readonly agent: Agent; readonly signal: AbortSignal; readonly networks: AllowedNetworks },
+  { agent, signal }: { readonly agent: Agent; readonly signal: AbortSignal },
 ): Promise<Downloaded> {
   let address = from;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     requireAllowed(address, from);
-    // Names are checked during the lookup; literal addresses must be checked here.
-    const host = address.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !networks.allows(host)) throw networkRefused(host);
     const isSame = address.origin === from.origin;
     const { statusCode, headers, body } = await request(address, {
       dispatcher: agent,

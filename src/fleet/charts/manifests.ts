@@ -2,8 +2,9 @@
  * Parses rendered manifests by the YAML rules of Helm and Kubernetes: between YAML 1.1 and 1.2, where `yes` is true and
  * `0644` is 420, but a date stays text. Any other parsing would install different objects.
  */
-import { parseDocument, type ScalarTag, type Tags } from 'yaml';
+import type { Document, ScalarTag, Tags } from 'yaml';
 import type { UnknownObject } from '../../runtime/index.ts';
+import { faultIn, parseDocuments, TooDeep } from '../../runtime/internal.ts';
 
 /** An error that names the document and never quotes it. */
 export class ManifestError extends Error {
@@ -31,7 +32,7 @@ export async function objectsIn(text: string): Promise<UnknownObject[]> {
 
 function take(value: unknown, source: string | undefined, into: UnknownObject[]): void {
   const object = value as UnknownObject;
-  const isObject = typeof object === 'object' && !Array.isArray(object);
+  const isObject = typeof object === 'object' && object !== null && !Array.isArray(object);
   if (!isObject || typeof object.apiVersion !== 'string' || typeof object.kind !== 'string') {
     throw new ManifestError('not a Kubernetes object: apiVersion and kind are required', source);
   }
@@ -47,21 +48,39 @@ function take(value: unknown, source: string | undefined, into: UnknownObject[])
 
 function readDocument(text: string, source: string | undefined): unknown {
   if (text.trim() === '') return null;
-  const document = parseDocument(text, {
-    version: '1.1',
-    schema: 'yaml-1.1',
-    merge: true,
-    strict: false,
-    uniqueKeys: false,
-    customTags: asKubernetes,
-    logLevel: 'silent',
-  });
+  const invalid = (code: string) => new ManifestError(`invalid YAML (${code})`, source);
+  let document: Document | undefined;
+  try {
+    const documents = parseDocuments(text, {
+      version: '1.1',
+      schema: 'yaml-1.1',
+      merge: true,
+      strict: false,
+      uniqueKeys: false,
+      customTags: asKubernetes,
+    });
+    if (documents.length > 1) throw invalid('MULTIPLE_DOCS');
+    [document] = documents;
+  } catch (error) {
+    throw error instanceof TooDeep ? invalid('TOO_DEEP') : error;
+  }
+  if (document === undefined) return null;
   const [error] = document.errors;
-  if (error !== undefined) throw new ManifestError(`invalid YAML (${error.code})`, source);
-  const value: unknown = document.toJS({ maxAliasCount: 1000 });
+  const wrong = error?.code ?? faultIn(document, { mayRepeatKeys: true })?.kind;
+  if (wrong !== undefined) throw invalid(wrong);
+  const value = contentOf(document, invalid);
   assertJson(value, source);
   // Normalized to JSON: without -0, and without shared references.
   return JSON.parse(JSON.stringify(value)) as unknown;
+}
+
+/** Aliases are resolved here: one that leads nowhere, or far too many of them, is the fault of the document. */
+function contentOf(document: Document, invalid: (code: string) => ManifestError): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 1000 });
+  } catch {
+    throw invalid('BAD_ALIAS');
+  }
 }
 
 const octal: ScalarTag = {

@@ -18,16 +18,13 @@ interface Place {
 
 export async function versionsInRegistry(address: string, source: Source): Promise<readonly { version: string }[]> {
   const place = placeOf(address);
-  const tags: string[] = [];
+  const versions: string[] = [];
   let next: URL | undefined = new URL(`/v2/${place.path}/tags/list?n=1000`, place.origin);
   for (let page = 0; next !== undefined && page < mostPages; page += 1) {
     const { bytes, headers } = await ask(next, place, source);
-    const { tags: found } = json(bytes, next) as { tags?: unknown };
-    if (Array.isArray(found)) tags.push(...found.filter((tag) => typeof tag === 'string'));
+    versions.push(...versionsInTags(bytes, next));
     next = nextPage(headers.link, next);
   }
-  // Tags cannot contain a plus sign; Helm writes an underscore instead.
-  const versions = tags.map((tag) => tag.replaceAll('_', '+')).filter(isVersion);
   if (versions.length === 0) throw new FleetError('chart/missing', `No chart version found at ${address}`);
   return versions.map((version) => ({ version }));
 }
@@ -45,11 +42,8 @@ export async function fetchFromRegistry(
   const tag = version.replaceAll('+', '_');
   const manifestAt = new URL(`/v2/${place.path}/manifests/${encodeURIComponent(tag)}`, place.origin);
   const { bytes: manifest } = await ask(manifestAt, place, source, { accept: manifestTypes });
-  const { layers } = json(manifest, manifestAt) as { layers?: { mediaType?: string; digest?: string }[] };
-  const digest = layers?.find(({ mediaType }) => mediaType === chartLayer)?.digest;
-  if (digest === undefined || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
-    throw new FleetError('chart/invalid', `${address}:${tag} is not a Helm chart`);
-  }
+  const digest = digestInManifest(manifest, manifestAt);
+  if (digest === undefined) throw new FleetError('chart/invalid', `${address}:${tag} is not a Helm chart`);
   const kept = known(digest);
   if (kept !== undefined) return { bytes: kept, digest };
   const blobAt = new URL(`/v2/${place.path}/blobs/${digest}`, place.origin);
@@ -58,6 +52,22 @@ export async function fetchFromRegistry(
     throw new FleetError('chart/digest', `The content of ${address} does not match the digest of tag ${tag}`);
   }
   return { bytes, digest };
+}
+
+/** `versionsInTags` returns the versions in a list of tags. */
+export function versionsInTags(bytes: Buffer, from: URL): string[] {
+  const { tags } = json(bytes, from) as { tags?: unknown };
+  const texts = Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
+  // Tags cannot contain a plus sign; Helm writes an underscore instead.
+  return texts.map((tag) => tag.replaceAll('_', '+')).filter(isVersion);
+}
+
+/** `digestInManifest` returns the digest of the chart archive; undefined if the manifest is not that of a chart. */
+export function digestInManifest(bytes: Buffer, from: URL): string | undefined {
+  const { layers } = json(bytes, from) as { layers?: unknown };
+  const listed = (Array.isArray(layers) ? layers : []) as ({ mediaType?: unknown; digest?: unknown } | null)[];
+  const digest = listed.find((layer) => layer?.mediaType === chartLayer)?.digest;
+  return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
 }
 
 function placeOf(address: string): Place {
@@ -110,7 +120,8 @@ export function tokenAddress(challenge: string, { origin, path }: Place): URL {
   return address;
 }
 
-function nextPage(link: string | string[] | undefined, from: URL): URL | undefined {
+/** `nextPage` returns the address of the next list of tags, if it is on the same server. */
+export function nextPage(link: string | string[] | undefined, from: URL): URL | undefined {
   const next = /<([^>]+)>;\s*rel="?next"?/.exec(String(link ?? ''))?.[1];
   if (next === undefined || !URL.canParse(next, from.href)) return undefined;
   const address = new URL(next, from);

@@ -1,7 +1,6 @@
 /** A Helm repository: an index of versions, and the archives it points to. */
-import { parse } from 'yaml';
 import { sameVersion } from '../../api/index.ts';
-import { isLoopback } from '../../runtime/internal.ts';
+import { isLoopback, parseYaml } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { addressIn, download, type Source, shown } from './download.ts';
 import { isVersion } from './semver.ts';
@@ -84,9 +83,7 @@ function entriesFor(index: string, chart: string, base: URL): readonly unknown[]
     throw new FleetError('chart/invalid', `The index of ${shown(base)} ${what} is too large`);
   }
   try {
-    const read = parse(part ?? index, { strict: false, maxAliasCount: 100 }) as Readonly<
-      Record<string, unknown>
-    > | null;
+    const read = parseYaml(part ?? index, { strict: false }) as Readonly<Record<string, unknown>> | null;
     const entries = (part === undefined ? read?.entries : read) as Readonly<Record<string, unknown>> | undefined;
     const versions =
       entries !== null && typeof entries === 'object' && Object.hasOwn(entries, chart) ? entries[chart] : [];

@@ -28,6 +28,9 @@ test.each([
   { version: 'v1.2.3-rc.1+build.5', reason: 'with pre-release and build metadata', expected: true },
   { version: '1.2', reason: 'a number is missing', expected: false },
   { version: '01.2.3', reason: 'a number begins with 0', expected: false },
+  { version: '1.2.3-01', reason: 'a number of the pre-release begins with 0', expected: false },
+  { version: '1.2.3-a.00', reason: 'so does a later one', expected: false },
+  { version: '1.2.3-0.0a.10', reason: '0 itself, and words that begin with it', expected: true },
   { version: '1.2.3-', reason: 'nothing after the dash', expected: false },
   { version: 'latest', reason: 'a word', expected: false },
 ])('$version: $reason', ({ version, expected }) => expect(isVersion(version)).toBe(expected));

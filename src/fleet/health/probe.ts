@@ -2,8 +2,8 @@
  * Chooses the dry-run object for a webhook: the probe of the Operator, else an object generated from the schema; if
  * there is none or the API server rejects it, a copy of an existing custom resource.
  */
-import { parse } from 'yaml';
 import type { Resource, UnknownObject } from '../../runtime/index.ts';
+import { parseYaml } from '../../runtime/internal.ts';
 import type { ClusterObjects } from './objects.ts';
 import type { HealthProfile } from './profile.ts';
 import { namespaces } from './resources.ts';
@@ -65,7 +65,7 @@ function declared(probe: NonNullable<WebhookThresholds['probe']>, profile: Healt
 /** Parser errors would quote the manifest. */
 function readManifest(manifest: string): UnknownObject | undefined {
   try {
-    const read: unknown = parse(manifest, { maxAliasCount: 0 });
+    const read: unknown = parseYaml(manifest, { maxAliasCount: 0 });
     if (typeof read !== 'object' || read === null || Array.isArray(read)) return undefined;
     const { metadata } = read as { metadata?: unknown };
     const named = typeof metadata === 'object' && metadata !== null ? metadata : {};

@@ -2,6 +2,7 @@
  * Redacts messages of Helm and API servers. They quote values ("Invalid value: …", "parsing …") that may be secret, so
  * a quoted text is kept only if it is known to be harmless, such as the name of an object.
  */
+import { plainLine } from '../../runtime/internal.ts';
 
 interface Known {
   /** Words that may be shown: names, kinds, keys. */
@@ -49,4 +50,4 @@ const bySize = (secrets: readonly string[]): string[] =>
     .filter((secret) => secret.length >= 4)
     .sort((one, other) => other.length - one.length);
 
-const folded = (text: string): string => text.replace(/\s+/g, ' ').trim();
+const folded = (text: string): string => plainLine(text).replace(/\s+/g, ' ').trim();

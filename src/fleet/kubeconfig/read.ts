@@ -4,9 +4,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { parseAllDocuments } from 'yaml';
 import type { ClusterConfig } from '../../runtime/index.ts';
-import { isLoopback } from '../../runtime/internal.ts';
+import { faultIn, isLoopback, parseDocuments } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -47,14 +46,13 @@ export function readClusterKubeconfig(text: string): ClusterConfig {
 
 function documentIn(text: string): Fields {
   if (text.length > mostCharacters) throw refused('', `is longer than ${mostCharacters} characters`);
-  let documents: ReturnType<typeof parseAllDocuments>;
   let value: unknown;
   try {
-    documents = parseAllDocuments(text, { prettyErrors: false, strict: true, uniqueKeys: true });
-    if (documents.length !== 1 || documents[0] === undefined) throw refused('', 'must be exactly one YAML document');
+    const [document, ...more] = parseDocuments(text, { prettyErrors: false, strict: true, uniqueKeys: false });
+    if (document === undefined || more.length > 0) throw refused('', 'must be exactly one YAML document');
     // Parser errors quote their input.
-    if (documents[0].errors.length > 0) throw refused('', 'is not valid YAML');
-    value = documents[0].toJS({ maxAliasCount: 0 });
+    if (document.errors.length > 0 || faultIn(document) !== undefined) throw refused('', 'is not valid YAML');
+    value = document.toJS({ maxAliasCount: 0 });
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw refused('', 'is not valid YAML, or contains aliases');

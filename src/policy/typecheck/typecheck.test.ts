@@ -364,6 +364,14 @@ describe('cost', () => {
       'spec.containers.all(a, spec.containers.all(b, spec.containers.all(c, a.env.all(e, e.name != c.name))))';
     expect(check(['core/v1/Pod'], nested)).toMatchObject([{ severity: 'warning', code: 'expensive' }]);
   });
+
+  test.each([
+    { reason: 'a known kind', kind: 'core/v1/Pod' },
+    { reason: 'a kind that is not installed yet', kind: 'example.com/v1/Widget' },
+  ])('eight nested loops over literals cause a warning for $reason', ({ kind }) => {
+    const nested = 'abcdefgh'.split('').reduceRight((body, name) => `[1,2,3,4,5,6,7,8].all(${name}, ${body})`, 'true');
+    expect(check([kind], nested)).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'expensive' }));
+  });
 });
 
 test('the OpenAPI documents of an API server are a schema source', () => {

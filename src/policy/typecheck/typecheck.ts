@@ -54,10 +54,22 @@ export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): Type
   const expressions = expressionsOf(model);
   const outcomes = expressions.map(() => new Outcome());
   let cost = 0;
-  for (const group of groupsOf(matched, expressions)) {
+  const groups = groupsOf(matched, expressions);
+  for (const group of groups) {
     const found = checkAgainst(group[0] as MatchedType, base, expressions);
     for (const [index, result] of found.results.entries()) outcomes[index]?.add(result, group);
     cost = Math.max(cost, found.cost);
+  }
+  if (groups.length === 0) {
+    // Without a known kind nothing is type-checked, but the cost of a loop over literals does not depend on the kind.
+    const found = checkAgainst({ name: 'any kind', types: undefined }, base, expressions);
+    for (const [index, result] of found.results.entries()) {
+      outcomes[index]?.add(
+        result.filter(({ code }) => code === TOO_EXPENSIVE),
+        [{ name: 'any kind', types: undefined }],
+      );
+    }
+    cost = found.cost;
   }
   expressions.forEach((expression, index) => {
     issues.push(...(outcomes[index] as Outcome).issues(model, expression, matched.length));

@@ -37,9 +37,6 @@ export const usesSomething: Predicate<OwnedObject> = (change) => {
   );
 };
 
-export const namespaceTeamChanged: Predicate = (change) =>
-  change.type !== 'updated' || change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL];
-
 /** Passes the changes of a source that its users depend on. */
 export const sourceChanged: Predicate<OwnedObject> = (change) => {
   if (change.type !== 'updated') return true;

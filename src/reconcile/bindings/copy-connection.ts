@@ -15,22 +15,30 @@ import type { Obstacle } from './decide.ts';
 
 export const fieldManager = 'kidp-bindings';
 
-/** `copyConnection` returns the copied revision, or the obstacle. */
+/** `readConnection` returns the connection of a source, from the copy if that is current. */
+export async function readConnection(
+  client: Client,
+  source: OwnedObject,
+  copy: SecretObject | undefined,
+): Promise<Connection | Obstacle> {
+  const { connectionSecret: secret } = source.status ?? {};
+  if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
+    return { data: copy.data ?? {}, revision: secret.revision };
+  if (secret === undefined) return addressOf(source);
+  return (await read(client, source, secret.name)) ?? { kind: 'missing', secret: secret.name };
+}
+
+/** `copyConnection` returns the obstacle, if there is one. */
 export async function copyConnection(
   client: Client,
   user: OwnedObject,
   source: OwnedObject,
+  connection: Connection,
   copy: SecretObject | undefined,
-): Promise<string | Obstacle> {
-  const { connectionSecret: secret } = source.status ?? {};
-  if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
-    return secret.revision;
-  const connection = secret === undefined ? addressOf(source) : await read(client, source, secret.name);
-  if (connection === undefined) return { kind: 'missing', secret: secret?.name ?? '' };
-  if (copy !== undefined && isCurrent(copy, source, connection.revision)) return connection.revision;
+): Promise<Obstacle | undefined> {
+  if (copy !== undefined && isCurrent(copy, source, connection.revision)) return undefined;
   const wanted = connectionSecret(user, source, connection);
-  const written = await writeCopy(client, user, wanted, copy);
-  return written ? connection.revision : { kind: 'taken', secret: wanted.metadata.name };
+  return (await writeCopy(client, user, wanted, copy)) ? undefined : { kind: 'taken', secret: wanted.metadata.name };
 }
 
 async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Team } from '../../api/index.ts';
 import type { OwnedObject } from '../platform/ownership.ts';
-import { isVisible, matchesDependency } from './visible.ts';
+import { type Dependency, type Match, matchesDependency, matchOf } from './visible.ts';
 
 const object = (
   kind: string,
@@ -15,69 +16,106 @@ const object = (
     spec: over.sharedWith === undefined ? {} : { sharedWith: over.sharedWith },
   }) as OwnedObject;
 const homes: Record<string, string> = { red: 'red', 'red-more': 'red', blue: 'blue' };
-const teamOfNamespace = (namespace: string) => homes[namespace];
+/** The Team of the namespace `red` has another name, which is what selectors name. */
+const teamOfNamespace = (namespace: string) => {
+  const home = homes[namespace];
+  return home === undefined ? undefined : ({ metadata: { name: `team-${home}` }, spec: { namespace: home } } as Team);
+};
+const dependency = (fromTeams?: string[]): Dependency => ({
+  field: 'databaseSelector',
+  kind: 'Database',
+  selector: fromTeams === undefined ? {} : { fromTeams },
+});
 const team = 'platform.company.com/team';
 
-test.each([
-  { reason: 'the same namespace of a team', user: 'red', source: 'red', sees: true },
-  { reason: 'another namespace of the same team', user: 'red', source: 'red-more', sees: true },
-  { reason: 'another team', user: 'red', source: 'blue', sees: false },
-  { reason: 'another team that shares it', user: 'red', source: 'blue', sharedWith: ['red'], sees: true },
+test.each<{
+  reason: string;
+  user: string;
+  source: string;
+  sharedWith?: string[];
+  fromTeams?: string[];
+  is?: Match;
+}>([
+  { reason: 'the same namespace of a team', user: 'red', source: 'red', is: 'own' },
+  { reason: 'another namespace of the same team', user: 'red', source: 'red-more', is: 'own' },
+  { reason: 'the same namespace of no team', user: 'nobody', source: 'nobody', is: 'own' },
+  { reason: 'another team', user: 'red', source: 'blue' },
+  { reason: 'another team, only named', user: 'red', source: 'blue', fromTeams: ['team-blue'] },
+  { reason: 'another team, only shared', user: 'red', source: 'blue', sharedWith: ['red'], is: 'unasked' },
+  { reason: 'shared with every team', user: 'red', source: 'blue', sharedWith: ['*'], is: 'unasked' },
   {
-    reason: 'another team that shares it, from another namespace',
-    user: 'red-more',
-    source: 'blue',
-    sharedWith: ['red'],
-    sees: true,
-  },
-  {
-    reason: 'another team that shares it with a third team',
+    reason: 'shared and named',
     user: 'red',
     source: 'blue',
-    sharedWith: ['green'],
-    sees: false,
+    sharedWith: ['red'],
+    fromTeams: ['team-blue'],
+    is: 'foreign',
   },
-  { reason: 'shared with every team', user: 'red', source: 'blue', sharedWith: ['*'], sees: true },
   {
-    reason: 'shared with every team, seen from no team',
-    user: 'nobody',
+    reason: 'shared with every team and named',
+    user: 'red-more',
     source: 'blue',
     sharedWith: ['*'],
-    sees: false,
+    fromTeams: ['team-blue'],
+    is: 'foreign',
   },
   {
-    reason: 'shared with just this namespace of no team',
+    reason: 'a third team is named',
+    user: 'red',
+    source: 'blue',
+    sharedWith: ['*'],
+    fromTeams: ['team-green'],
+    is: 'unasked',
+  },
+  {
+    reason: 'a namespace is no name of a Team',
+    user: 'red',
+    source: 'blue',
+    sharedWith: ['*'],
+    fromTeams: ['blue', '*'],
+    is: 'unasked',
+  },
+  { reason: 'shared with a third team', user: 'red', source: 'blue', sharedWith: ['green'], fromTeams: ['team-blue'] },
+  { reason: 'a Team name is no namespace', user: 'red', source: 'blue', sharedWith: ['team-red'] },
+  { reason: 'every team, from none', user: 'nobody', source: 'blue', sharedWith: ['*'], fromTeams: ['team-blue'] },
+  {
+    reason: 'a namespace of no team that is named',
     user: 'nobody',
     source: 'blue',
     sharedWith: ['nobody'],
-    sees: true,
+    fromTeams: ['team-blue'],
   },
-  { reason: 'the same namespace of no team', user: 'nobody', source: 'nobody', sees: true },
-  { reason: 'a namespace of no team and another', user: 'nobody', source: 'else', sees: false },
-])('$reason: $sees', ({ user, source, sharedWith, sees }) => {
+  { reason: 'a source of no team', user: 'red', source: 'nobody', sharedWith: ['*'], fromTeams: ['nobody'] },
+  { reason: 'two namespaces of no team', user: 'nobody', source: 'else' },
+])('$reason: $is', ({ user, source, sharedWith, fromTeams, is }) => {
   const shared = sharedWith === undefined ? {} : { sharedWith };
-  expect(isVisible(object('Service', user), object('Database', source, shared), teamOfNamespace)).toBe(sees);
-});
-
-test('in a namespace without a team, objects of two teams do not see each other', () => {
-  const user = object('Service', 'nobody', { labels: { [team]: 'red' } });
-  const source = object('Database', 'nobody', { labels: { [team]: 'blue' } });
-  expect(isVisible(user, source, teamOfNamespace)).toBe(false);
+  const match = matchOf(
+    object('Service', user),
+    dependency(fromTeams),
+    object('Database', source, shared),
+    teamOfNamespace,
+  );
+  expect(match).toBe(is);
 });
 
 describe('with any labels on the objects', () => {
   const namespace = fc.constantFrom('red', 'red-more', 'blue', 'nobody');
   const labels = fc.dictionary(fc.constantFrom(team, 'a'), fc.constantFrom('red', 'blue', 'x'));
-  test('an unshared source is never visible from the namespace of another team', () => {
+  const sides = fc.constantFrom<{ sharedWith: string[]; fromTeams: string[] }>(
+    { sharedWith: [], fromTeams: ['team-red', 'team-blue'] },
+    { sharedWith: ['*'], fromTeams: [] },
+  );
+  test('a source is never used in another team unless both sides agree', () => {
     fc.assert(
-      fc.property(namespace, namespace, labels, labels, (user, source, userLabels, sourceLabels) => {
-        fc.pre(user !== source && teamOfNamespace(user) !== teamOfNamespace(source));
-        const sees = isVisible(
+      fc.property(namespace, namespace, labels, labels, sides, (user, source, userLabels, sourceLabels, agreed) => {
+        fc.pre(user !== source && homes[user] !== homes[source]);
+        const uses = matchesDependency(
           object('Service', user, { labels: userLabels }),
-          object('Database', source, { labels: sourceLabels }),
+          dependency(agreed.fromTeams),
+          object('Database', source, { labels: sourceLabels, sharedWith: agreed.sharedWith }),
           teamOfNamespace,
         );
-        expect(sees).toBe(false);
+        expect(uses).toBe(false);
       }),
     );
   });

@@ -1,10 +1,10 @@
 /**
  * Visibility: which resources the selectors of an object may match.
  *
- * Credentials follow a binding, so this is a border between teams. Only the namespace and its team label decide, which
- * only the platform and its administrators write; labels of the objects never do.
+ * Credentials follow a binding, so this is a border between teams. Only the namespace and the Team that names it decide;
+ * labels of objects and Namespaces never do.
  */
-import { TEAM_LABEL } from '../../api/index.ts';
+import type { Team } from '../../api/index.ts';
 import { selects } from '../../policy/internal.ts';
 import type { DependencySelector, OwnedObject } from '../platform/ownership.ts';
 
@@ -33,49 +33,50 @@ export function dependenciesOf({ spec }: OwnedObject): Dependency[] {
   });
 }
 
-/** The team of a namespace, from the label that the platform sets; undefined if it belongs to no team. */
-export type TeamOfNamespace = (namespace: string) => string | undefined;
+/** The Team that a namespace belongs to; undefined if it belongs to none. */
+export type TeamOfNamespace = (namespace: string) => Pick<Team, 'metadata' | 'spec'> | undefined;
 
 /**
- * `matchesDependency` reports whether the labels match and the source is visible. Sources that are being deleted never
- * match.
+ * How a source matches: it is of the `own` team, or it is `foreign`: shared by a team that the selector names.
+ * `unasked` sources are shared by a team that the selector does not name, and are not used.
  */
-export function matchesDependency(
+export type Match = 'own' | 'foreign' | 'unasked';
+
+/** `matchOf` returns undefined if the labels do not match, or the source is not visible or being deleted. */
+export function matchOf(
   user: OwnedObject,
   { kind, selector }: Dependency,
   source: OwnedObject,
   teamOfNamespace: TeamOfNamespace,
-): boolean {
-  return (
-    source.kind === kind &&
+): Match | undefined {
+  return source.kind === kind &&
     source.metadata.deletionTimestamp === undefined &&
     !isItself(user, source) &&
-    selects(selector, source.metadata.labels ?? {}) &&
-    isVisible(user, source, teamOfNamespace)
-  );
+    selects(selector, source.metadata.labels ?? {})
+    ? relationOf(user, selector, source, teamOfNamespace)
+    : undefined;
 }
 
-export function isVisible(user: OwnedObject, source: OwnedObject, teamOfNamespace: TeamOfNamespace): boolean {
-  const [here = '', there = ''] = [user.metadata.namespace, source.metadata.namespace];
-  const home = teamOfNamespace(here);
-  if (here === there) return home !== undefined || !areOfTwoTeams(user, source) || isSharedWith(source, here, home);
-  if (home !== undefined && home === teamOfNamespace(there)) return true;
-  return isSharedWith(source, here, home);
+/** `matchesDependency` reports whether a dependency uses the source. */
+export function matchesDependency(...facts: Parameters<typeof matchOf>): boolean {
+  const match = matchOf(...facts);
+  return match === 'own' || match === 'foreign';
 }
 
-function isSharedWith({ spec }: OwnedObject, namespace: string, home: string | undefined): boolean {
-  const shared = spec.sharedWith ?? [];
-  return (
-    shared.includes(namespace) ||
-    (home !== undefined && shared.includes(home)) ||
-    (home !== undefined && shared.includes('*'))
-  );
-}
-
-/** In a namespace without a team, objects can have different owners. */
-function areOfTwoTeams(user: OwnedObject, source: OwnedObject): boolean {
-  const [one, other] = [user.metadata.labels?.[TEAM_LABEL], source.metadata.labels?.[TEAM_LABEL]];
-  return one !== undefined && other !== undefined && one !== other;
+/** Both sides must agree: the source is shared with the user's team, and the user names the source's team. */
+function relationOf(
+  user: OwnedObject,
+  { fromTeams = [] }: DependencySelector,
+  { metadata, spec: { sharedWith = [] } }: OwnedObject,
+  teamOfNamespace: TeamOfNamespace,
+): Match | undefined {
+  const [here = '', there = ''] = [user.metadata.namespace, metadata.namespace];
+  if (here === there) return 'own';
+  const [home, theirs] = [teamOfNamespace(here), teamOfNamespace(there)];
+  if (home === undefined || theirs === undefined) return undefined;
+  if (home.metadata.name === theirs.metadata.name) return 'own';
+  if (!sharedWith.includes('*') && !sharedWith.includes(home.spec.namespace)) return undefined;
+  return fromTeams.includes(theirs.metadata.name) ? 'foreign' : 'unasked';
 }
 
 const isItself = (user: OwnedObject, source: OwnedObject): boolean =>

@@ -4,13 +4,7 @@
  * A later report of a broker replaces its earlier one, so reports may arrive twice, late or out of order. Reports for a
  * deleted resource go to its settled costs.
  */
-import {
-  CLEANUP_FINALIZER,
-  type DeploymentTarget,
-  deployableKinds,
-  deploymentTarget,
-  TEAM_LABEL,
-} from '../../api/index.ts';
+import { CLEANUP_FINALIZER, type DeploymentTarget, deployableKinds, deploymentTarget } from '../../api/index.ts';
 import type { ReportOutcome, UsageEvent, UsageReport, VerifiedBroker } from '../../broker/index.ts';
 import { type Client, hasFinalizer, isConflict, isNotFound, type Resource } from '../../runtime/index.ts';
 import type { Lookup } from '../platform/lookup.ts';
@@ -110,7 +104,7 @@ export function deletedResourceOf(object: OwnedObject, view: Owners, now: number
 
 function payerOf(object: OwnedObject, view: Owners): Payer {
   const { kind, metadata, status } = object;
-  const { namespace = '', name, uid = '', labels } = metadata;
+  const { namespace = '', name, uid = '' } = metadata;
   const { team, applications } = ownerPath(object, view);
   const broker = status?.targetRef?.broker;
   return {
@@ -118,7 +112,7 @@ function payerOf(object: OwnedObject, view: Owners): Payer {
     kind,
     namespace,
     name,
-    team: team?.spec.namespace ?? labels?.[TEAM_LABEL] ?? namespace,
+    team: team?.spec.namespace ?? namespace,
     applications,
     costTags: costTagsOf(object, view),
     ...(broker === undefined ? {} : { broker }),

@@ -25,6 +25,15 @@ const key = { namespace: 'team', name: 'sessions-connection' };
 const keep = (cluster: ReturnType<typeof memoryCluster>, uid: string) =>
   writeConnectionSecret(object(uid), report(uid), { client: cluster.client, decrypt: async (jwe) => ({ of: jwe }) });
 
+test('without access to Secrets a report is not retried: the failure says what to do', async () => {
+  const cluster = memoryCluster([]);
+  const parts = { client: cluster.client, enabled: false, decrypt: async (jwe: string) => ({ of: jwe }) };
+  expect(await writeConnectionSecret(object('first'), report('first'), parts)).toEqual({
+    problem: expect.stringContaining('kubectl apply -k manifests/connections'),
+    class: 'transient',
+  });
+});
+
 test('the Secret of a deleted predecessor that is not garbage collected yet is replaced', async () => {
   const cluster = memoryCluster([kubernetesSecrets]);
   await keep(cluster, 'first');

@@ -36,6 +36,8 @@ export interface KubernetesSecret extends KubernetesObject {
 
 interface ConnectionParts {
   readonly client: Client;
+  /** False if the platform has no access to Secrets. */
+  readonly enabled?: boolean | undefined;
   readonly decrypt: ((jwe: string) => Promise<Record<string, string>>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -54,12 +56,14 @@ export interface Unusable {
 export async function writeConnectionSecret(
   object: Deployable,
   report: StatusReport,
-  { client, decrypt, signal }: ConnectionParts,
+  { client, enabled = true, decrypt, signal }: ConnectionParts,
 ): Promise<Connection> {
   const { credentials } = report;
   const unneeded = report.phase !== 'ready' || object.status?.requested === 'Delete';
   if (credentials === undefined || unneeded) return { secret: object.status?.connectionSecret };
   const key = { namespace: object.metadata.namespace ?? '', name: connectionSecretName(object) };
+  // Another attempt succeeds after the restart that the new right needs.
+  if (!enabled) return { problem: withoutAccess(key), class: 'transient' };
   const secret = { name: key.name, revision: credentials.revision.slice(0, 128) };
   const read =
     'jwe' in credentials
@@ -145,6 +149,9 @@ async function referencedValues(
 /** `valuesOf` decodes the data of a Secret. */
 export const valuesOf = ({ data = {} }: KubernetesSecret): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
+
+const withoutAccess = ({ namespace, name }: ObjectKey): string =>
+  `Secret ${namespace}/${name} was not written, because kidp has no access to Secrets: a platform administrator enables connection Secrets with "kubectl apply -k manifests/connections" and a restart of kidp`;
 
 const taken = ({ namespace, name }: ObjectKey): string =>
   `Secret ${namespace}/${name} exists and is not managed by kidp: rename or delete it, or name another one in the spec`;

@@ -81,6 +81,8 @@ export interface DeployableOptions {
       | undefined
       | Promise<Readonly<Record<string, unknown>> | undefined>;
   };
+  /** False if the platform has no access to Secrets: a deployment with credentials then fails with what to do. */
+  readonly connections?: boolean | undefined;
   /** Decrypts credentials encrypted to that key. */
   readonly decrypt?: ((jwe: string) => Promise<Record<string, string>>) | undefined;
   /** Encrypts credentials to a broker; undefined if the broker has published no key. */
@@ -186,6 +188,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
     cached: (kind, key) => orNone(() => objects(kind).get(key)),
     latest,
     receipts,
+    connections: options.connections,
     decrypt: options.decrypt,
     events: options.events,
     recorder,

@@ -253,6 +253,7 @@ class Process {
       cached: () => this.cache,
       latest: this.latest,
       receipts: this.receipts,
+      connections: undefined,
       decrypt: undefined,
       events: undefined,
       recorder: undefined,

@@ -71,6 +71,21 @@ const deleting = { deletionTimestamp: '2026-02-01T11:00:00Z', generation: 2 };
 
 const conditionOf = (status: DeployableStatus, type: string) => getCondition(status.conditions as Condition[], type);
 
+/** The status of an object of which two dependencies have the same variable. */
+const conflictWith = (bindings: object[]) => ({
+  bindings,
+  conditions: [
+    {
+      type: 'DependenciesBound',
+      status: 'False',
+      reason: 'VariableConflict',
+      message: 'both are X',
+      lastTransitionTime: minutesAgo(1),
+      observedGeneration: 1,
+    },
+  ],
+});
+
 describe('a new deployment', () => {
   test.each([
     { reason: 'of an object that was never deployed', given: {}, facts: {}, id: 'u/1/1', cause: 'first' },
@@ -93,6 +108,16 @@ describe('a new deployment', () => {
       facts: {},
       id: 'u/2/1',
       cause: 'generation',
+    },
+    {
+      reason: 'though one of two resources with the same variable was left out',
+      given: {
+        spec: { dependencies: { cacheSelector: {}, topicSelector: { expect: 'Any' } } },
+        status: conflictWith([{ kind: 'Cache', namespace: 'n', name: 'c', revision: '2' }]),
+      },
+      facts: {},
+      id: 'u/1/1',
+      cause: 'first',
     },
     {
       reason: 'after drift',
@@ -232,6 +257,20 @@ describe('a new deployment', () => {
     const step = nextStep(objectWith({ metadata: { finalizers: [] } }), factsWith(), now);
     expect(step).toMatchObject({ finalizer: 'add', send: [] });
     expect(step.status.deploymentId).toBeUndefined();
+  });
+
+  test.each([
+    { reason: 'nothing else is to be done', status: ready, facts: {} },
+    { reason: 'the broker is at work', status: { ...dispatched, ...heard('deploying') }, facts: {} },
+    { reason: 'a policy denies it now', status: ready, facts: denied },
+    { reason: 'its target is gone', status: ready, facts: { target: undefined } },
+  ])('gets a removed finalizer back although $reason', ({ status, facts }) => {
+    const stripped = objectWith({ metadata: { finalizers: [] }, status });
+    expect(nextStep(stripped, factsWith(facts), now)).toMatchObject({ finalizer: 'add', send: [] });
+  });
+
+  test('gets no finalizer while a policy denies it and nothing was ever sent', () => {
+    expect(nextStep(objectWith({ metadata: { finalizers: [] } }), factsWith(denied), now).finalizer).toBeUndefined();
   });
 });
 
@@ -375,6 +414,14 @@ describe('nothing is sent', () => {
           ],
         },
       },
+      facts: {},
+      type: 'Deployed',
+      why: 'DependenciesUnbound',
+      phase: 'pending',
+    },
+    {
+      reason: 'a conflict of variables left nothing to bind',
+      given: { spec: { dependencies: { cacheSelector: {} } }, status: conflictWith([]) },
       facts: {},
       type: 'Deployed',
       why: 'DependenciesUnbound',

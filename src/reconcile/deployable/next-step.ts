@@ -32,7 +32,9 @@ function deploymentStep(object: Deployable, facts: Facts, now: number): Step {
   const way = preconditionsOf(object, facts);
   const blocker = way.blockers.find((each) => !isSpared(each, object));
   const cause = blocker === undefined ? deploymentCause(object, facts, now) : undefined;
-  if (cause !== undefined && !hasFinalizer(object, CLEANUP_FINALIZER)) {
+  // A removed finalizer is restored even if nothing is to be sent: a recorded deployment may exist and must be cleaned up.
+  const mayExist = cause !== undefined || object.status?.deploymentId !== undefined;
+  if (mayExist && !hasFinalizer(object, CLEANUP_FINALIZER)) {
     return { finalizer: 'add', status: before, send: [], notes: [] };
   }
   const decided = cause === undefined ? before : intent(object, before, 'Deploy', cause, facts, now);

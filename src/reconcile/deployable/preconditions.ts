@@ -4,6 +4,7 @@
  */
 import { RETRY_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/index.ts';
 import { type DesiredCondition, getCondition } from '../../runtime/index.ts';
+import { selectorKinds } from '../bindings/index.ts';
 import type { BrokerFacts, Deployable, DeployableStatus, Facts } from './deployable.ts';
 
 export interface Blocker {
@@ -206,8 +207,16 @@ function lacksBindings({ metadata, spec, status = {} }: Deployable): Blocker | u
   const looked = bound !== undefined && (bound.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   if (!looked) return { reason: 'DependenciesPending', message: 'Dependencies are being resolved' };
   if (bound.status === 'True' || status.deploymentId !== undefined) return undefined;
+  if (bound.reason === 'VariableConflict' && hasEnough(spec, status)) return undefined;
   return { reason: 'DependenciesUnbound', message: `Dependencies are not bound: ${bound.message}` };
 }
+
+/** Whether something is bound for each selector that needs it: then what was left out does not block the deployment. */
+const hasEnough = ({ dependencies }: Deployable['spec'], { bindings = [] }: DeployableStatus): boolean =>
+  Object.entries(dependencies ?? {}).every(
+    ([field, selector]) =>
+      (selector as { expect?: string }).expect === 'Any' || bindings.some(({ kind }) => kind === selectorKinds[field]),
+  );
 
 /** Whether the retry annotation asks for another attempt. */
 export function retryWanted({ metadata, status }: Deployable): boolean {

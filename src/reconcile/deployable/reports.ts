@@ -2,6 +2,7 @@
 import type { ReportOutcome, StatusReport } from '../../broker/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../broker/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
+import { plainText } from '../../runtime/internal.ts';
 import { backoff, instantOf, millisecondsOf } from './backoff.ts';
 import type { Deployable, DeployableStatus, LastReport, Settings } from './deployable.ts';
 import { currentReport, describeStatus } from './describe.ts';
@@ -91,7 +92,7 @@ function after(object: Deployable, report: StatusReport, context: ReportContext)
     sequence: report.sequence,
     time,
     phase: report.phase,
-    ...(report.message === undefined ? {} : { message: report.message.slice(0, 1024) }),
+    ...(report.message === undefined ? {} : { message: plainText(report.message).slice(0, 1024) }),
     ...errorOf(report),
   };
   const { awaiting, nextAttemptAt, ...rest } = withReceipt(status, now);

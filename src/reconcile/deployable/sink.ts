@@ -31,6 +31,7 @@ interface SinkParts {
   readonly cached: (kind: Kind, key: { namespace: string; name: string }) => Deployable | undefined;
   readonly latest: Latest;
   readonly receipts: Receipts;
+  readonly connections: DeployableOptions['connections'];
   readonly decrypt: DeployableOptions['decrypt'];
   readonly events: DeployableOptions['events'];
   readonly recorder: Pick<EventRecorder, 'record'> | undefined;
@@ -139,14 +140,15 @@ class ReportHandler {
   }
 
   async #tryApply(kind: Kind, object: Deployable, isLive: boolean): Promise<ReportOutcome | 'retry'> {
-    const { client, clock, settings, latest, receipts, decrypt } = this.#parts;
+    const { client, clock, settings, latest, receipts, connections: enabled, decrypt } = this.#parts;
     const { data: report, time } = this.#event;
     const isReceived = (id: string) => receipts.dueOf(object.metadata.uid ?? '', id) !== undefined;
     const context = { from: this.#from.name, time, now: clock.now(), settings, isReceived };
     const first = applyReport(object, report, context);
     if (first.outcome.result === 'refused') return isLive ? this.#finish(first.outcome, object) : 'retry';
     if (first.status === undefined) return this.#finish(first.outcome, object);
-    const connection = await writeConnectionSecret(object, report, { client, decrypt, signal: this.#signal });
+    const parts = { client, enabled, decrypt, signal: this.#signal };
+    const connection = await writeConnectionSecret(object, report, parts);
     const isUsable = !('problem' in connection);
     const said = isUsable ? report : failureOf(report, connection);
     const { outcome, status } = applyReport(object, said, {

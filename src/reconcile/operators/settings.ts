@@ -2,7 +2,6 @@
  * The rollout settings of the platform: required approvals, the maximum of concurrent rollouts, and notification
  * addresses.
  */
-import { parse } from 'yaml';
 import {
   type ApprovalType,
   type ApproverRole,
@@ -11,6 +10,7 @@ import {
   environments,
 } from '../../api/index.ts';
 import { ConfigError } from '../../runtime/index.ts';
+import { parseYaml } from '../../runtime/internal.ts';
 
 /** One level of approval. The next level is asked after it. */
 export interface ApprovalLevel {
@@ -61,7 +61,7 @@ export function levelsFor(
 export function readRolloutSettings(text: string): RolloutSettings {
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 0 });
+    value = parseYaml(text, { maxAliasCount: 0 });
   } catch (error) {
     throw wrong('the file', `is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -14,6 +14,7 @@ import { addApplicationReconciler } from './applications.ts';
 import { addBrokerReconciler } from './brokers.ts';
 import { recordHeartbeat } from './heartbeats.ts';
 import { lookupOver } from './lookup.ts';
+import type { Reservations } from './namespace-claim.ts';
 import { cachedOwnership, type OwnedObject } from './ownership.ts';
 import { addTargetReconciler } from './targets.ts';
 import { addTeamLabelReconcilers } from './team-label.ts';
@@ -32,12 +33,13 @@ export {
   ownerPath,
 } from './ownership.ts';
 
-interface PlatformReconcilerOptions {
-  /** The namespace that stores the costs of deleted resources; no Team can claim it. */
-  readonly platformNamespace: string;
+/** The platform namespace stores the costs of deleted resources. */
+interface PlatformReconcilerOptions extends Reservations {
   readonly recorder: Pick<EventRecorder, 'record'>;
   /** The minimum interval between updates of the counts and totals of one Team or Application. */
   readonly settleMilliseconds?: number;
+  /** False if the platform cannot read Secrets: dependencies are then not bound. */
+  readonly connections?: boolean;
 }
 
 /** Handlers for broker events that do not concern a deployment. They run on every replica; the sender is verified. */
@@ -58,7 +60,7 @@ export function addPlatformReconcilers(manager: Manager, options: PlatformReconc
   addTargetReconciler(manager, options);
   addBrokerReconciler(manager, options);
   addTeamLabelReconcilers(manager);
-  addBindingReconcilers(manager, options);
+  if (options.connections !== false) addBindingReconcilers(manager, options);
   const now = () => manager.clock.now();
   const settled = settledCosts(manager.client, options.platformNamespace, now);
   const view = cachedOwnership((resource) => manager.caches.store(resource));

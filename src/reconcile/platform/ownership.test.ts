@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Application, Team } from '../../api/index.ts';
 import type { KubernetesObject } from '../../runtime/index.ts';
 import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
-import { refusalOf } from './namespace-claim.ts';
+import { refusalOf, reservedBy } from './namespace-claim.ts';
 import {
   allOwned,
   costTagsOf,
@@ -89,7 +89,7 @@ describe('a namespace', () => {
     team: team('a'),
     claimants: [team('a')],
     namespace: undefined,
-    platformNamespace: 'kidp-system',
+    reserved: reservedBy({ platformNamespace: 'kidp-system' }),
     ...over,
   });
   const born = (name: string, creationTimestamp: string) =>
@@ -108,9 +108,9 @@ describe('a namespace', () => {
       says: undefined,
     },
     {
-      reason: 'that belongs to another team',
+      reason: 'with a forged label',
       given: claim({ namespace: namespace({ labels: { 'platform.company.com/team': 'x' } }) }),
-      says: 'NamespaceOfAnotherTeam',
+      says: undefined,
     },
     {
       reason: 'that is being deleted',
@@ -130,6 +130,30 @@ describe('a namespace', () => {
     {
       reason: 'of the cluster',
       given: claim({ team: team('a', { spec: { namespace: 'kube-public' } }) }),
+      says: 'NamespaceReserved',
+    },
+    {
+      reason: 'that an administrator has reserved',
+      given: claim({
+        team: team('a', { spec: { namespace: 'infra-dns' } }),
+        reserved: reservedBy({ platformNamespace: 'kidp-system', reservedNamespaces: ['infra-*'] }),
+      }),
+      says: 'NamespaceReserved',
+    },
+    {
+      reason: 'that is no longer reserved',
+      given: claim({
+        team: team('a', { spec: { namespace: 'kube-public' } }),
+        reserved: reservedBy({ platformNamespace: 'kidp-system', reservedNamespaces: ['infra-*'] }),
+      }),
+      says: undefined,
+    },
+    {
+      reason: 'that is always reserved',
+      given: claim({
+        team: team('a', { spec: { namespace: 'kube-system' } }),
+        reserved: reservedBy({ platformNamespace: 'kidp-system', reservedNamespaces: [] }),
+      }),
       says: 'NamespaceReserved',
     },
     {

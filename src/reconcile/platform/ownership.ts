@@ -4,7 +4,15 @@
  * Owners are referenced by name, and a name may be written before the owner exists. So the tree is found through an
  * index over names, and an owner chain may end at a missing owner.
  */
-import { type Application, application, deployableKinds, type Kind, type Team, team } from '../../api/index.ts';
+import {
+  type Application,
+  application,
+  deployableKinds,
+  type Kind,
+  type Team,
+  team,
+  teamOfNamespace,
+} from '../../api/index.ts';
 import type { Condition, KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
 
 /** The fields that all kinds with an owner share. */
@@ -23,6 +31,8 @@ export interface OwnedObject extends KubernetesObject {
     owner?: OwnerName;
     targetRef?: { name: string; broker?: string; formerBrokers?: readonly string[] };
     bindings?: readonly Binding[];
+    /** Set once the object was deployed. */
+    deploymentId?: string;
     connectionSecret?: { name: string; revision?: string };
     outputs?: Readonly<Record<string, string>>;
     url?: string;
@@ -46,6 +56,7 @@ export interface DependencySelector {
     readonly values?: readonly string[];
   }[];
   readonly expect?: 'One' | 'Some' | 'Any';
+  readonly fromTeams?: readonly string[];
 }
 
 /** One entry of `status.bindings`. */
@@ -100,7 +111,10 @@ export const keyAsOwner = ({ kind, metadata }: KubernetesObject): string =>
 /** The source of objects: the caches of a manager, or lists in memory. */
 export interface OwnershipView {
   team(name: string): Team | undefined;
+  /** All Teams that name the namespace. */
   teamsOf(namespace: string): Team[];
+  /** The Team that the namespace belongs to. */
+  teamOf(namespace: string): Team | undefined;
   application(namespace: string, name: string): Application | undefined;
   /** The objects of all kinds that name this owner directly. */
   directlyOwned(owner: string): OwnedObject[];
@@ -163,6 +177,18 @@ export function ownerPath(object: OwnedObject, view: Pick<OwnershipView, 'team' 
   }
 }
 
+/**
+ * `isOfItsNamespace` reports whether the team of the owner is the team of the namespace. An object without an owner, or
+ * whose owner does not exist yet, is of its namespace.
+ */
+export function isOfItsNamespace(
+  object: OwnedObject,
+  view: Pick<OwnershipView, 'team' | 'application' | 'teamOf'>,
+): boolean {
+  const { team: owner } = ownerPath(object, view);
+  return owner === undefined || view.teamOf(object.metadata.namespace ?? '')?.metadata.name === owner.metadata.name;
+}
+
 /** `costTagsOf` merges the cost tags of the Team, the Applications in the chain and the object; the nearest wins. */
 export function costTagsOf(
   object: OwnedObject,
@@ -183,9 +209,11 @@ export function costTagsOf(
 export function cachedOwnership(
   store: <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>,
 ): OwnershipView {
+  const teamsOf = (namespace: string) => store<Team>(team.resource).byIndex('kidp-namespace', namespace);
   return {
     team: (name) => store<Team>(team.resource).get({ name }),
-    teamsOf: (namespace) => store<Team>(team.resource).byIndex('kidp-namespace', namespace),
+    teamsOf,
+    teamOf: (namespace) => teamOfNamespace(namespace, teamsOf(namespace)),
     application: (namespace, name) => store<Application>(application.resource).get({ namespace, name }),
     directlyOwned: (owner) =>
       ownedKinds.flatMap(({ resource }) => store<OwnedObject>(resource).byIndex(indexName, owner)),
@@ -208,6 +236,7 @@ export function listedOwnership(objects: readonly KubernetesObject[]): Ownership
   return {
     team: (name) => teamsByName.get(name),
     teamsOf: (namespace) => teams.filter(({ spec }) => spec.namespace === namespace),
+    teamOf: (namespace) => teamOfNamespace(namespace, teams),
     application: (namespace, name) => applications.get(`Application/${namespace}/${name}`),
     directlyOwned: (owner) => owned.get(owner) ?? [],
   };

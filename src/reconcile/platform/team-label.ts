@@ -56,7 +56,7 @@ function addTeamLabelReconciler(manager: Manager, kind: Kind): void {
       const object = await read.get<OwnedObject>(kind.resource, key);
       if (object === undefined || !lacksLabel(object)) return;
       const path = ownerPath(object, view);
-      const home = view.teamsOf(object.metadata.namespace ?? '');
+      const home = view.teamOf(object.metadata.namespace ?? '');
       if (isOfTeam(path, home)) await labelled(client, kind.resource, object, path.team);
     });
 }
@@ -65,8 +65,8 @@ function addTeamLabelReconciler(manager: Manager, kind: Kind): void {
  * An object of one team in the namespace of another is denied at admission, so it must not get a label that claims
  * otherwise.
  */
-const isOfTeam = ({ team: owner }: OwnerPath, home: readonly Team[]): boolean =>
-  owner !== undefined && (home.length === 0 || home.some(({ metadata }) => metadata.name === owner.metadata.name));
+const isOfTeam = ({ team: owner }: OwnerPath, home: Team | undefined): boolean =>
+  owner !== undefined && (home === undefined || home.metadata.name === owner.metadata.name);
 
 const lacksLabel = ({ metadata, spec }: OwnedObject): boolean =>
   spec.owner !== undefined && metadata.labels?.[TEAM_LABEL] === undefined && metadata.deletionTimestamp === undefined;

@@ -34,7 +34,7 @@ import {
 } from '../../runtime/index.ts';
 import type { Selection } from '../../runtime/internal.ts';
 import type { CostConfigMap } from '../costs/entry-store.ts';
-import { type Refusal, refusalOf } from './namespace-claim.ts';
+import { type Refusal, type Reservations, refusalOf, reservedBy } from './namespace-claim.ts';
 import {
   allOwned,
   cachedOwnership,
@@ -63,8 +63,7 @@ import {
 import { Throttle } from './throttle.ts';
 import { isWaiting, waitingForOwned } from './waiting.ts';
 
-interface TeamOptions {
-  readonly platformNamespace: string;
+interface TeamOptions extends Reservations {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly settleMilliseconds?: number;
 }
@@ -77,6 +76,7 @@ const refusedMilliseconds = 60_000;
 
 export function addTeamReconciler(manager: Manager, options: TeamOptions): void {
   const { platformNamespace, recorder, settleMilliseconds } = options;
+  const reserved = reservedBy(options);
   const view = cachedOwnership((resource) => manager.caches.store(resource));
   const throttle = new Throttle(manager.clock, settleMilliseconds);
   const teamsOf = (namespace: string | undefined) =>
@@ -114,7 +114,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     if (cached === undefined) return;
     const claimants = view.teamsOf(cached.spec.namespace);
     const namespace = await read.get(namespaces, { name: cached.spec.namespace });
-    const refusal = refusalOf({ team: cached, claimants, namespace, platformNamespace });
+    const refusal = refusalOf({ team: cached, claimants, namespace, reserved });
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
     // Resources owned through an Application keep that Application, which keeps the Team.

@@ -4,6 +4,7 @@
  * In: a manager, the live policies. Out: the status of each Policy and PolicyException, a scan of existing objects, and
  * reports of its findings. Only the leader runs them. They must not know how requests are answered.
  */
+import type { Registry } from 'prom-client';
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
 import {
   policySet,
@@ -30,6 +31,7 @@ import { type Lease, leases } from '../../runtime/internal.ts';
 import { type Configurations, uncovered } from './coverage.ts';
 import { addExceptionReconciler } from './exceptions.ts';
 import { nativePolicies } from './native.ts';
+import { ReadAccess } from './read-access.ts';
 import { Replicas } from './replicas.ts';
 import type { ReportApi } from './report-kinds.ts';
 import { ReportWriter } from './reports.ts';
@@ -52,11 +54,16 @@ interface PolicyReconcilersOptions {
   readonly exceptionNamespaces: readonly string[];
   /** The name of the webhook configurations. */
   readonly configurationName: string;
+  /** Whether the webhook answers only an authenticated API server. */
+  readonly authenticates: boolean;
   readonly scan?: Pick<ScannerOptions, 'periodMilliseconds' | 'settleMilliseconds'>;
   /** The limit of findings per report. */
   readonly maxResults?: number;
   /** The API group of the reports. */
   readonly reportApi?: ReportApi | undefined;
+  readonly registry?: Registry | undefined;
+  /** The period in which the read access of policies is checked. */
+  readonly accessPeriodMilliseconds?: number | undefined;
 }
 
 export interface PolicyReconcilers {
@@ -126,7 +133,9 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
         replicas: replicas.read(read.store<Lease>(leases, replicaSelection), clock.monotonic()),
         uncovered: state.policy === undefined ? undefined : uncovered(scopeOf(state), configurations, view.mapping),
         reports: { ...reports.kinds, available: reports.available },
+        authenticates: options.authenticates,
         scan: scanner.result(name),
+        unreadable: access.missing(name),
       },
       object.status,
       new Date(clock.now()),
@@ -143,6 +152,21 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     .watches<UnknownObject>(webhooks.validate, all, configurationSelection)
     .withOptions({ maxConcurrentReconciles: 4, groupOf: () => '' })
     .complete(reconcile);
+
+  const access = new ReadAccess({
+    client,
+    view,
+    clock,
+    log,
+    registry: options.registry,
+    periodMilliseconds: options.accessPeriodMilliseconds,
+    policies: () => all().map(({ name }) => name),
+    changed: (names, granted) => {
+      for (const name of names) controller.enqueue({ name });
+      if (granted) scanner.rescan();
+    },
+  });
+  manager.add(access);
 
   const reviewExceptions = addExceptionReconciler(manager, options);
   manager.add({

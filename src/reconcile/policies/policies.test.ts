@@ -109,6 +109,7 @@ async function start(cluster: PolicyCluster, options: { settleMilliseconds?: num
     platformNamespace: 'kidp-system',
     exceptionNamespaces: ['policy-exceptions'],
     configurationName: 'kidp-admission',
+    authenticates: true,
     scan: { settleMilliseconds: 10, ...options },
   });
   const stop = new AbortController();

@@ -15,6 +15,7 @@ import {
 } from '../../policy/index.ts';
 import { nextTransition, scheduleStateAt, storedTypes } from '../../policy/internal.ts';
 import {
+  ApiError,
   type Client,
   type Clock,
   eachObject,
@@ -226,7 +227,10 @@ export class Scanner {
         signal.throwIfAborted();
         // The list outlived the history of the server, so it starts again.
         if (isGone(error) && tries < 3) continue;
-        log.warn('scanning a resource failed', { resource: `${type.plural}.${type.group}`, error });
+        const resource = `${type.plural}.${type.group}`;
+        // The condition ReadAccess and a metric report it, and the next scan would log it again.
+        if (error instanceof ApiError && error.status === 403) log.debug('no read access: not scanned', { resource });
+        else log.warn('scanning a resource failed', { resource, error });
         return undefined;
       }
     }

@@ -48,7 +48,9 @@ function known(expression: string, more: Partial<Known> = {}, tests: object[] = 
     replicas: [replica],
     uncovered: undefined,
     reports: { group: 'openreports.io', version: 'v1alpha1', available: true },
+    authenticates: true,
     scan: undefined,
+    unreadable: [],
     ...more,
   };
 }
@@ -115,6 +117,13 @@ describe('the other conditions', () => {
     { type: 'TestsPassed', of: known('true'), status: 'Unknown', reason: 'NoTests' },
     { type: 'TestsPassed', of: known('('), status: 'Unknown', reason: 'Invalid' },
     { type: 'ReportsAvailable', of: known('true'), status: 'True', reason: 'Installed' },
+    { type: 'CallersAuthenticated', of: known('true'), status: 'True', reason: 'ClientCertificate' },
+    {
+      type: 'CallersAuthenticated',
+      of: known('true', { authenticates: false }),
+      status: 'False',
+      reason: 'Untrusted',
+    },
     {
       type: 'ReportsAvailable',
       of: known('true', { reports: { group: 'openreports.io', version: 'v1alpha1', available: false } }),

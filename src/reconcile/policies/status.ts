@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
 import { issueText, type PolicyIssue, type TestReport, type TypeCheckReport } from '../../policy/index.ts';
-import type { PolicyState } from '../../policy/internal.ts';
+import { type PolicyState, type ReadResource, readRole, readRoleText } from '../../policy/internal.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
+import { resourceText } from './read-access.ts';
 import type { Replica } from './replicas.ts';
 import { behind, hasApplied } from './replicas.ts';
 import type { ReportApi } from './report-kinds.ts';
@@ -19,7 +20,11 @@ export interface Known {
   readonly uncovered: string | undefined;
   /** The API of the reports, and whether the cluster serves it. */
   readonly reports: { readonly group: ReportApi; readonly version: string; readonly available: boolean };
+  /** Whether the webhook answers only an authenticated API server. */
+  readonly authenticates: boolean;
   readonly scan: PolicyScan | undefined;
+  /** Resources that the policy reads and kidp must not; undefined if it was not checked yet. */
+  readonly unreadable: readonly ReadResource[] | undefined;
 }
 
 type Status = NonNullable<Policy['status']>;
@@ -69,9 +74,42 @@ function phaseOf(known: Known): 'ready' | 'failed' | 'pending' {
 
 function conditionsOf(known: Known): DesiredCondition[] {
   const { observedGeneration } = { observedGeneration: known.state.generation };
-  return [readyCondition(known), typeCondition(known), testsCondition(known), reportsCondition(known)].map(
-    (condition) => ({ ...condition, observedGeneration }),
-  );
+  return [
+    readyCondition(known),
+    typeCondition(known),
+    testsCondition(known),
+    reportsCondition(known),
+    readCondition(known),
+    callersCondition(known),
+  ].map((condition) => ({ ...condition, observedGeneration }));
+}
+
+function callersCondition({ authenticates }: Known): DesiredCondition {
+  const type = 'CallersAuthenticated';
+  if (authenticates) return { type, status: 'True', reason: 'ClientCertificate', message: '' };
+  return {
+    type,
+    status: 'False',
+    reason: 'Untrusted',
+    message:
+      'The webhook cannot distinguish the API server from others on the network: denials have no details and create no Events. Set --client-ca (docs/security/authenticate-the-api-server.md)',
+  };
+}
+
+function readCondition({ state, unreadable }: Known): DesiredCondition {
+  const type = 'ReadAccess';
+  if (unreadable === undefined)
+    return { type, status: 'Unknown', reason: 'NotChecked', message: 'The read access of kidp was not checked yet' };
+  if (unreadable.length === 0) return { type, status: 'True', reason: 'Granted', message: '' };
+  const role = readRoleText(readRole(`kidp-read-${state.name}`, unreadable));
+  return {
+    type,
+    status: 'False',
+    reason: 'Forbidden',
+    message: bounded(
+      `kidp must not list and watch ${unreadable.map(resourceText).join(', ')}: existing objects are not scanned, and params and context on them fail; admission still evaluates the policy. To grant it, apply as an administrator:\n${role}`,
+    ),
+  };
 }
 
 function reportsCondition({ reports: { group, version, available } }: Known): DesiredCondition {

@@ -25,3 +25,4 @@ export {
   servedByDefinition,
 } from './discovery.ts';
 export { eachObject } from './pages.ts';
+export { isAllowed, type Right } from './self-access.ts';

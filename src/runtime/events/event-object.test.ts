@@ -32,6 +32,19 @@ describe('eventOf', () => {
     expect(event({ name: 'a' }, 'Team').metadata.namespace).toBe('default');
   });
 
+  it('stores no control characters: admission sees names before they are validated', () => {
+    const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a\nb', namespace: 'team' } };
+    const note = 'CREATE by eve\nroot\u001b[2J\u202e denied';
+    const made = eventOf({ regarding, type: 'Warning', reason: 'A\n', action: 'B\u0007', note }, reporter, at);
+    expect(made).toMatchObject({
+      reason: 'A',
+      action: 'B',
+      note: 'CREATE by eve root [2J  denied',
+      regarding: { name: 'a b' },
+    });
+    expect(made.metadata.name.startsWith('pod.')).toBe(true);
+  });
+
   it('has the time in microseconds and no resourceVersion', () => {
     const { eventTime, regarding } = event({ name: 'a' });
     expect(eventTime).toBe('2026-01-02T03:04:05.678000Z');

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { microTime } from '../clock.ts';
 import type { KubernetesObject, Resource } from '../objects/object.ts';
+import { plainLine } from '../text.ts';
 
 export const events: Resource = {
   group: 'events.k8s.io',
@@ -23,6 +24,8 @@ export interface EventInput {
   action: string;
   /** For people. Of events that differ only in this the first one's is kept. */
   note: string;
+  /** The user of the request that caused it. Each has a series and limits of their own, so that one cannot hide another. */
+  user?: string;
 }
 
 interface Reference {
@@ -59,9 +62,9 @@ export function eventOf(
     metadata: { name: nameOf(regarding, now), namespace: regarding.metadata.namespace ?? 'default' },
     eventTime: microTime(now),
     type: input.type,
-    reason: truncated(input.reason, 128),
-    action: truncated(input.action, 128),
-    note: truncated(input.note, 1024),
+    reason: truncated(plainLine(input.reason), 128),
+    action: truncated(plainLine(input.action), 128),
+    note: truncated(plainLine(input.note), 1024),
     regarding: referenceTo(regarding),
     ...(related === undefined ? {} : { related: referenceTo(related) }),
     ...reporter,
@@ -69,13 +72,14 @@ export function eventOf(
 }
 
 /** Events with the same key are the same thing happening again. */
-export function seriesKey({ regarding, related, type, reason, action }: EventInput): string {
+export function seriesKey({ regarding, related, type, reason, action, user = '' }: EventInput): string {
   return JSON.stringify([
     type,
     reason,
     action,
     referenceTo(regarding),
     related === undefined ? null : referenceTo(related),
+    user,
   ]);
 }
 
@@ -91,12 +95,15 @@ export function truncated(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end) + ellipsis;
 }
 
-/** Without the resourceVersion: it would make each occurrence another event. */
+/**
+ * Without the resourceVersion: it would make each occurrence another event. The name is cleaned: admission sees names before the API
+ * server has validated them.
+ */
 function referenceTo({ apiVersion, kind, metadata: { name, namespace, uid } }: KubernetesObject): Reference {
   return {
     apiVersion,
     kind,
-    name,
+    name: plainLine(name),
     ...(namespace === undefined ? {} : { namespace }),
     ...(uid === undefined ? {} : { uid }),
   };

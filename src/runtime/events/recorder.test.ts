@@ -119,6 +119,23 @@ describe('event recorder', () => {
     expect(outcomes.filter((outcome) => outcome === 'dropped')).toHaveLength(7);
   });
 
+  it('limits what one user may cause, about one object and about many, and counts others on their own', async () => {
+    const to = sink();
+    const { clock, recorder } = await started(to);
+    const by = (user: string, name: string, reason: string) => recorder.record({ ...input(name, reason), user });
+    for (let count = 0; count < 150; count += 1) by('eve', 'same', 'Denied');
+    await clock.advance(60_000);
+    expect(to.calls.filter((call) => call.startsWith('create'))).toHaveLength(1);
+    expect(to.calls.at(-1)).toBe('create 150');
+    for (let count = 0; count < 150; count += 1) by('eve', `other-${count}`, 'Denied');
+    await clock.advance(60_000);
+    expect(to.calls.filter((call) => call.startsWith('create')).length).toBeLessThanOrEqual(30);
+    const before = to.calls.length;
+    by('ada', 'same', 'Denied');
+    await clock.advance(100);
+    expect(to.calls.slice(before)).toEqual(['create']);
+  });
+
   it('holds no more than it may, and writes no faster, however many there are', async () => {
     const to = sink();
     const { clock, recorder } = await started(to, { maximumSeries: 10, writes: { tokensPerSecond: 1, burst: 1 } });

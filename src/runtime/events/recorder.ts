@@ -26,8 +26,10 @@ export interface EventRecorderOptions {
   maximumSeries?: number;
   /** Writes of all events together. */
   writes?: BucketOptions;
-  /** New events about one object; what repeats is counted and costs nothing. */
+  /** New events about one object and by one user; what repeats is counted and costs nothing. */
   perObject?: BucketOptions;
+  /** New events by one user about all objects. */
+  perUser?: BucketOptions;
   /** How often the count of an event that goes on happening is written, at most. */
   updateMilliseconds?: number;
 }
@@ -71,12 +73,14 @@ export class EventRecorder {
   readonly #onOutcome: (outcome: EventOutcome) => void;
   readonly #maximum: number;
   readonly #perObject: BucketOptions;
+  readonly #perUser: BucketOptions;
   readonly #update: number;
   readonly #writes: TokenBucket;
   readonly #queue: Workqueue;
   /** In the order of their last occurrence. */
   readonly #series = new Map<string, Series>();
-  readonly #objects = new Map<string, TokenBucket>();
+  /** By object and user, and by user. */
+  readonly #buckets = new Map<string, TokenBucket>();
   #dropped = 0;
 
   constructor(options: EventRecorderOptions) {
@@ -96,6 +100,7 @@ export class EventRecorder {
     this.#onOutcome = options.onOutcome ?? (() => {});
     this.#maximum = options.maximumSeries ?? 4096;
     this.#perObject = options.perObject ?? { tokensPerSecond: 1 / 300, burst: 25 };
+    this.#perUser = options.perUser ?? { tokensPerSecond: 1 / 12, burst: 25 };
     this.#update = options.updateMilliseconds ?? 10_000;
     const monotonic = () => this.#clock.monotonic();
     this.#writes = new TokenBucket(options.writes ?? { tokensPerSecond: 10, burst: 50 }, monotonic);
@@ -150,7 +155,10 @@ export class EventRecorder {
       return;
     }
     if (!this.#mayRecordAbout(input)) {
-      this.#drop('is one of too many about one object', { reason: input.reason, name: input.regarding.metadata.name });
+      this.#drop('is one of too many about one object or by one user', {
+        reason: input.reason,
+        name: input.regarding.metadata.name,
+      });
       return;
     }
     this.#makeRoom(now);
@@ -158,15 +166,24 @@ export class EventRecorder {
     this.#queue.add(key);
   }
 
-  #mayRecordAbout({ regarding }: EventInput): boolean {
+  #mayRecordAbout({ regarding, user }: EventInput): boolean {
     const { namespace, name, uid } = regarding.metadata;
-    const id = `${regarding.kind}/${namespace ?? ''}/${name}/${uid ?? ''}`;
-    const bucket = this.#objects.get(id) ?? new TokenBucket(this.#perObject, () => this.#clock.monotonic());
-    this.#objects.delete(id);
-    this.#objects.set(id, bucket);
-    const [oldest] = this.#objects.keys();
-    if (this.#objects.size > this.#maximum && oldest !== undefined) this.#objects.delete(oldest);
-    return bucket.tryTake();
+    const object = [regarding.kind, namespace, name, uid, user];
+    return (
+      this.#bucket(object, this.#perObject).tryTake() &&
+      (user === undefined || this.#bucket([user], this.#perUser).tryTake())
+    );
+  }
+
+  /** The least recently used bucket is forgotten. */
+  #bucket(of: readonly (string | undefined)[], options: BucketOptions): TokenBucket {
+    const id = JSON.stringify(of);
+    const bucket = this.#buckets.get(id) ?? new TokenBucket(options, () => this.#clock.monotonic());
+    this.#buckets.delete(id);
+    this.#buckets.set(id, bucket);
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > 2 * this.#maximum && oldest !== undefined) this.#buckets.delete(oldest);
+    return bucket;
   }
 
   /** Forgets series that have ended and, where that is not enough, the one that has been quiet longest. */

@@ -1,7 +1,8 @@
 /** Reads a kubeconfig file: YAML with clusters, users and contexts, each by name. */
 import { readFileSync, statSync } from 'node:fs';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter } from 'yaml';
 import { ConfigError } from '../errors.ts';
+import { faultIn, parseDocuments, TooDeep } from '../yaml/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -61,19 +62,8 @@ function parseFile(file: string): Fields {
       cause,
     });
   }
-  const lines = new LineCounter();
-  const document = parseDocument(content, { lineCounter: lines, prettyErrors: false });
-  const error = document.errors[0];
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0]);
-    throw new ConfigError({
-      code: 'unparsable',
-      message: `The kubeconfig ${file} does not parse at line ${line}, column ${col}: ${error.message.replaceAll('\n', ' ')}`,
-      hint: 'Correct it there',
-      cause: error,
-    });
-  }
-  const value = contentOf(document, file);
+  const document = documentIn(content, file);
+  const value = document === undefined ? undefined : contentOf(document, file);
   if (value === null || value === undefined) {
     throw new ConfigError({
       code: 'empty',
@@ -83,6 +73,30 @@ function parseFile(file: string): Fields {
   }
   if (!isFields(value)) throw notAKubeconfig(file, 'it is not a map');
   return value;
+}
+
+function documentIn(content: string, file: string): Document | undefined {
+  const lines = new LineCounter();
+  const unparsable = (offset: number, what: string) => {
+    const { line, col } = lines.linePos(offset);
+    return new ConfigError({
+      code: 'unparsable',
+      message: `The kubeconfig ${file} does not parse at line ${line}, column ${col}: ${what.replaceAll('\n', ' ')}`,
+      hint: 'Correct it there',
+    });
+  };
+  try {
+    const [document, second] = parseDocuments(content, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+    if (document === undefined) return undefined;
+    const [error] = document.errors;
+    if (error !== undefined) throw unparsable(error.pos[0], error.message);
+    if (second !== undefined) throw unparsable(second.range[0], 'it has more than one document');
+    const fault = faultIn(document);
+    if (fault !== undefined) throw unparsable(fault.offset, fault.message);
+    return document;
+  } catch (error) {
+    throw error instanceof TooDeep ? unparsable(error.offset, error.message) : error;
+  }
 }
 
 function notAKubeconfig(file: string, what: string): ConfigError {

@@ -4,6 +4,7 @@
  * writes only on `changed` never flaps.
  */
 import type { Client } from '../client/client.ts';
+import { plainText } from '../text.ts';
 import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta, type Resource } from './object.ts';
 
 /** A condition without its transition time, which is computed. */
@@ -171,7 +172,7 @@ function appliedBy(fieldManager: string, { managedFields }: ObjectMeta): Set<str
 }
 
 function transition(known: Condition | undefined, wanted: DesiredCondition, now: Date): Condition {
-  const message = wanted.message ?? '';
+  const message = plainText(wanted.message ?? '');
   const observedGeneration = wanted.observedGeneration ?? known?.observedGeneration;
   if (
     known !== undefined &&

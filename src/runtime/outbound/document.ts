@@ -4,6 +4,7 @@
  */
 import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
+import type { AddressGuard } from './guard.ts';
 import { isLoopback } from './loopback.ts';
 import { parseStrictly } from './strict-json.ts';
 
@@ -19,20 +20,20 @@ export interface FetchDocumentOptions {
   readonly timeoutMilliseconds?: number | undefined;
   /** Whether plain HTTP to other machines is allowed, for clusters whose mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
+  /** The guard of connections. Without it the address must be the administrator's own. */
+  readonly guard?: AddressGuard | undefined;
 }
 
 const mostBytes = 128 * 1024;
 
 /** Rejects with a plain Error that names the host and the cause. Resolves to undefined if the document is not strict JSON. */
 export async function fetchDocument(address: DocumentAddress, options: FetchDocumentOptions = {}): Promise<unknown> {
-  const { timeoutMilliseconds = 5000, insecureHttp = false } = options;
+  const { timeoutMilliseconds = 5000, insecureHttp = false, guard } = options;
   const url = new URL(address.url);
   if (!isSafeToReach(url, insecureHttp))
     throw new Error(`keys are fetched over https, not from ${url.protocol}//${url.host}`);
-  const agent = new Agent({
-    connections: 1,
-    connect: { ...trustOf(address), timeout: timeoutMilliseconds },
-  });
+  const connect = { ...trustOf(address), timeout: timeoutMilliseconds };
+  const agent = new Agent({ connections: 1, connect: guard === undefined ? connect : guard.connector(connect) });
   try {
     const { statusCode, body } = await request(url, {
       dispatcher: agent,

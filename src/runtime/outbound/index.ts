@@ -10,5 +10,6 @@ export {
   isSafeToReach,
   readAtMost,
 } from './document.ts';
+export { type AddressGuard, AddressRefusedError, addressGuard, portOf } from './guard.ts';
 export { isLoopback } from './loopback.ts';
 export { parseStrictly, problemOfValue } from './strict-json.ts';

@@ -2,20 +2,26 @@
  * An HTTPS server whose certificate is replaced while it runs: new connections get the new leaf, open ones continue. It speaks
  * HTTP/1.1 only, as API servers do to webhooks behind Services (docs/decisions/0010-webhooks-speak-http-1.md).
  */
+import { constants } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { type AddressInfo, Server as NetServer } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateSource } from '../certificates/bundle.ts';
 import { portError, reachableHost } from './address.ts';
+import { anonymous, type Caller, type ClientAuthority, callerOf } from './clients.ts';
+import { boundConnections, type ConnectionLimits, type Connections, endSlowReader } from './connections.ts';
 import { type AnswerPost, answerPosts, type Posts } from './posts.ts';
 
 export interface ServeOptions {
   certificates: CertificateSource;
-  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  answer: (request: IncomingMessage, response: ServerResponse, caller: Caller) => void;
+  /** Requests client certificates. A client without an accepted one is served too: `caller` says so. */
+  clients?: ClientAuthority | undefined;
   /** Called first, for requests in the one form that API servers send. */
   answerPost?: AnswerPost;
+  /** The limits of connections without an accepted certificate. */
+  connections?: Partial<ConnectionLimits> | undefined;
   host?: string;
   /** Default or 0: any free port. */
   port?: number;
@@ -42,19 +48,55 @@ export interface Serving {
  */
 const keepAliveMilliseconds = 120_000;
 
+/** The time limits for a handshake, for the headers of a request and for reading an answer. */
+const patienceMilliseconds = 5_000;
+/** The time limit for receiving a request with its body. */
+const requestMilliseconds = 10_000;
+
+/** Without a `ClientAuthority` the API server itself is unauthenticated, and needs a connection for each request in flight. */
+const limitsOf = (clients: ClientAuthority | undefined): ConnectionLimits =>
+  clients === undefined ? { total: 2000, perAddress: 1000 } : { total: 1000, perAddress: 200 };
+
 /** `serveHttps` serves HTTPS with the current certificate of a source, and switches to each new one for new connections. */
 export async function serveHttps(options: ServeOptions): Promise<Serving> {
-  const { certificates, answer, host = '127.0.0.1', port = 0, reusePort = false } = options;
+  const { certificates, clients, answer, host = '127.0.0.1', port = 0, reusePort = false } = options;
   let draining = false;
+  const callers = new WeakMap<object, Caller>();
+  const callerAt = (socket: object): Caller => callers.get(socket) ?? anonymous;
   const server = createServer(
-    { ...contextOf(certificates), ALPNProtocols: ['http/1.1'], keepAliveTimeout: keepAliveMilliseconds },
+    {
+      ...contextOf(certificates, clients),
+      ALPNProtocols: ['http/1.1'],
+      keepAliveTimeout: keepAliveMilliseconds,
+      handshakeTimeout: patienceMilliseconds,
+      headersTimeout: patienceMilliseconds,
+      requestTimeout: requestMilliseconds,
+      connectionsCheckingInterval: 1_000,
+      // An unverified client still gets an answer, which says what is missing.
+      requestCert: clients !== undefined,
+      rejectUnauthorized: false,
+    },
     (request, response) => {
+      connections.used(request.socket);
       if (draining) response.setHeader('connection', 'close');
-      answer(request, response);
+      response.once('prefinish', () => endSlowReader(response, patienceMilliseconds));
+      answer(request, response, callerAt(request.socket));
     },
   );
-  const posts = options.answerPost && postsFirst(server, options.answerPost, () => draining);
-  const connections = openConnections(server);
+  const connections = boundConnections(server, { ...limitsOf(clients), ...options.connections });
+  server.prependListener('secureConnection', (socket) => {
+    const caller = callerOf(socket, clients);
+    callers.set(socket, caller);
+    connections.secured(socket, caller.trusted);
+  });
+  const posts =
+    options.answerPost &&
+    postsFirst(server, options.answerPost, {
+      draining: () => draining,
+      callerAt,
+      connections,
+      isFast: (caller) => clients === undefined || caller.trusted,
+    });
   // A client that aborts its handshake or speaks no TLS is disconnected.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => {
@@ -62,12 +104,17 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
     else socket.destroy();
   });
   let shown = certificates.current().certificate;
-  const unsubscribe = certificates.subscribe(() => {
+  const unsubscribeLeaf = certificates.subscribe(() => {
     const leaf = certificates.current();
     if (leaf.certificate === shown) return;
     shown = leaf.certificate;
-    server.setSecureContext(contextOf(certificates));
+    server.setSecureContext(contextOf(certificates, clients));
   });
+  const unsubscribeClients = clients?.subscribe(() => server.setSecureContext(contextOf(certificates, clients)));
+  const unsubscribe = () => {
+    unsubscribeLeaf();
+    unsubscribeClients?.();
+  };
 
   try {
     await listen(server, { host, port, reusePort });
@@ -89,7 +136,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       if (!draining && reusePort && drainMilliseconds > 0) stopListening(server);
       draining = true;
       stopped ??= delay(drainMilliseconds)
-        .then(() => finish({ server, posts, connections, closed }, limitMilliseconds))
+        .then(() => finish({ server, posts, connections: connections.open, closed }, limitMilliseconds))
         .finally(() => {
           unsubscribe();
           posts?.stop();
@@ -99,20 +146,37 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
   };
 }
 
+interface FastPath {
+  readonly draining: () => boolean;
+  readonly callerAt: (socket: object) => Caller;
+  readonly connections: Connections;
+  readonly isFast: (caller: Caller) => boolean;
+}
+
 /** Inserts the fast path between TLS and Node's HTTP server, which receives all other requests. */
-function postsFirst(server: Server, answer: AnswerPost, draining: () => boolean): Posts {
-  const [listener] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
+function postsFirst(server: Server, answer: AnswerPost, { draining, callerAt, connections, isFast }: FastPath): Posts {
+  const listener = server.listeners('secureConnection').at(-1) as ((socket: TLSSocket) => void) | undefined;
   if (listener === undefined) throw new Error('an HTTPS server takes no connections');
   server.removeListener('secureConnection', listener);
   const handOver = (socket: TLSSocket) => listener.call(server, socket);
-  const posts = answerPosts({ answer, handOver, draining, keepAliveMilliseconds });
-  server.on('secureConnection', (socket) => posts.take(socket));
+  const used = (socket: TLSSocket) => connections.used(socket);
+  const posts = answerPosts({ answer, handOver, used, draining, keepAliveMilliseconds, patienceMilliseconds });
+  server.on('secureConnection', (socket) => {
+    const caller = callerAt(socket);
+    // The fast path holds a whole body in memory, which a client that is refused anyway must not use.
+    if (isFast(caller)) posts.take(socket, caller);
+    else handOver(socket);
+  });
   return posts;
 }
 
-function contextOf(certificates: CertificateSource) {
+function contextOf(certificates: CertificateSource, clients: ClientAuthority | undefined) {
   const { certificate, key } = certificates.current();
-  return { cert: certificate, key, minVersion: 'TLSv1.2' as const };
+  const context = { cert: certificate, key, minVersion: 'TLSv1.2' as const };
+  // A resumed session would skip the verification of the client.
+  return clients === undefined
+    ? context
+    : { ...context, ca: clients.current().ca, secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
 function listen(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
@@ -127,20 +191,10 @@ function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);
 }
 
-/** Includes connections without a completed handshake, which Node's HTTP server does not know yet. */
-function openConnections(server: Server): ReadonlySet<Duplex> {
-  const open = new Set<Duplex>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  return open;
-}
-
 interface Finishing {
   readonly server: Server;
   readonly posts: Posts | undefined;
-  readonly connections: ReadonlySet<Duplex>;
+  readonly connections: ReadonlySet<Socket>;
   readonly closed: Promise<void>;
 }
 

@@ -6,6 +6,8 @@
  */
 export { portError, reachableHost } from './address.ts';
 export { listen, type MadeApp, makeApp, type Served, sendProblem } from './app.ts';
+export type { Caller, ClientAuthority } from './clients.ts';
 export { defaultLimits, type ListenerLimits, makeListener, type ServingCertificate } from './listener.ts';
+export { type MetricsAccess, reviewedAccess, tokenAccess } from './metrics-access.ts';
 export type { AnswerPost, PostAnswer } from './posts.ts';
 export { Problem, retryAfter } from './problem.ts';

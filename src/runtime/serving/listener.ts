@@ -1,15 +1,18 @@
 /** The socket of a server: bounded in connections, time and headers, with a certificate that is replaced while it runs. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { Socket } from 'node:net';
 import type { CertificateSource } from '../certificates/index.ts';
+import { boundConnections, endSlowReader } from './connections.ts';
 
 export interface ListenerLimits {
   /** The time limits for sending the headers and the whole request; after them the connection is closed. */
   readonly headersMilliseconds: number;
+  /** Also the time limit for reading an answer. */
   readonly requestMilliseconds: number;
   readonly keepAliveMilliseconds: number;
+  /** The maximum number of connections, in total and per address. One more closes the least useful one. */
   readonly connections: number;
+  readonly connectionsPerAddress: number;
 }
 
 export const defaultLimits: ListenerLimits = {
@@ -17,6 +20,8 @@ export const defaultLimits: ListenerLimits = {
   requestMilliseconds: 30_000,
   keepAliveMilliseconds: 60_000,
   connections: 2000,
+  // A proxy before the server has one address for all its clients.
+  connectionsPerAddress: 1000,
 };
 
 export type ServingCertificate = Pick<CertificateSource, 'current' | 'subscribe'>;
@@ -42,19 +47,19 @@ export function makeListener(
     maxHeaderSize: 32 * 1024,
     insecureHTTPParser: false,
   };
+  const bounded: RequestListener = (request, response) => {
+    connections.used(request.socket);
+    response.once('prefinish', () => endSlowReader(response, limits.requestMilliseconds));
+    answer(request, response);
+  };
   const { server, end } =
-    tls === undefined ? { server: createServer(options, answer), end() {} } : secure(answer, tls, options);
-  server.maxConnections = limits.connections;
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
+    tls === undefined ? { server: createServer(options, bounded), end() {} } : secure(bounded, tls, options);
+  const connections = boundConnections(server, { total: limits.connections, perAddress: limits.connectionsPerAddress });
   return {
     server,
     end,
     cutOff() {
-      for (const socket of open) socket.destroy();
+      for (const socket of connections.open) socket.destroy();
     },
   };
 }

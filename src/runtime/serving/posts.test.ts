@@ -116,7 +116,7 @@ describe('posts, in front of Node', () => {
     const later: AnswerPost = async (_, body) => ({ status: 200, body: `posts ${body}` });
     const atOnce: AnswerPost = (_, body) => ({ status: 200, body: `posts ${body}` });
     const client = await Client.to(
-      await serve({ answerPost: (target, body) => (body.length % 2 ? later : atOnce)(target, body) }),
+      await serve({ answerPost: (target, body, caller) => (body.length % 2 ? later : atOnce)(target, body, caller) }),
     );
     const bodies = Array.from({ length: 20 }, (_, index) => JSON.stringify('x'.repeat(index)));
     client.send(`${bodies.map((body) => post(body)).join('')}GET /last HTTP/1.1\r\nHost: localhost\r\n\r\n`);

@@ -8,6 +8,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import type { Caller } from './clients.ts';
 
 export interface PostAnswer {
   readonly status: number;
@@ -17,18 +18,22 @@ export interface PostAnswer {
 }
 
 /** Answers a POST; `target` is the path with its query. Returns undefined to let Node's HTTP server answer. */
-export type AnswerPost = (target: string, body: string) => PostAnswer | Promise<PostAnswer> | undefined;
+export type AnswerPost = (target: string, body: string, caller: Caller) => PostAnswer | Promise<PostAnswer> | undefined;
 
 interface PostOptions {
   readonly answer: AnswerPost;
   /** Takes over a connection, whose unread bytes were put back. */
   readonly handOver: (socket: TLSSocket) => void;
+  /** Called for each request that was received as a whole. */
+  readonly used: (socket: TLSSocket) => void;
   readonly draining: () => boolean;
   readonly keepAliveMilliseconds: number;
+  /** The time limits for the first request of an unauthenticated client, and for reading an answer. */
+  readonly patienceMilliseconds: number;
 }
 
 export interface Posts {
-  take(socket: TLSSocket): void;
+  take(socket: TLSSocket, caller: Caller): void;
   /** Ends idle connections; the others end with their answer, because the server is draining. */
   endIdle(): void;
   stop(): void;
@@ -38,18 +43,18 @@ export interface Posts {
 const longestBody = 64 * 1024;
 const longestHead = 8 * 1024;
 /** A client that takes longer to send a request is handed over to Node, which enforces its timeouts. */
-const patienceMilliseconds = 1_000;
+const handOverMilliseconds = 1_000;
 
 export function answerPosts(options: PostOptions): Posts {
   const connections = new Set<Connection>();
   const sweep = setInterval(() => {
-    const since = performance.now() - patienceMilliseconds;
+    const since = performance.now() - handOverMilliseconds;
     for (const each of connections) each.giveUp(since);
-  }, patienceMilliseconds);
+  }, handOverMilliseconds);
   sweep.unref();
   return {
-    take(socket) {
-      const connection = new Connection(socket, options, () => connections.delete(connection));
+    take(socket, caller) {
+      const connection = new Connection(socket, caller, options, () => connections.delete(connection));
       connections.add(connection);
     },
     endIdle() {
@@ -70,6 +75,7 @@ interface Head {
 
 class Connection {
   readonly #socket: TLSSocket;
+  readonly #caller: Caller;
   readonly #options: PostOptions;
   readonly #forget: () => void;
   /** Received bytes that are not answered yet. */
@@ -80,19 +86,21 @@ class Connection {
   /** The last head, kept because an API server repeats it. */
   #lastText = '';
   #lastHead: Head | undefined;
+  #isUsed = false;
   #answering = false;
   #paused = false;
   #ended = false;
 
-  constructor(socket: TLSSocket, options: PostOptions, forget: () => void) {
+  constructor(socket: TLSSocket, caller: Caller, options: PostOptions, forget: () => void) {
     this.#socket = socket;
+    this.#caller = caller;
     this.#options = options;
     this.#forget = forget;
     socket.on('data', this.#take);
     socket.on('end', this.#end);
     socket.on('error', this.#fail);
     socket.on('close', forget);
-    socket.setTimeout(options.keepAliveMilliseconds, this.#fail);
+    socket.setTimeout(caller.trusted ? options.keepAliveMilliseconds : options.patienceMilliseconds, this.#fail);
   }
 
   endIfIdle(): void {
@@ -132,6 +140,7 @@ class Connection {
     const { target, bytes, bodyBytes } = this.#head;
     const received = this.#joined();
     const end = bytes + bodyBytes;
+    this.#used();
     const answer = this.#answerTo(target, received.toString('utf8', bytes, end));
     if (answer === undefined) {
       this.#handOver();
@@ -145,10 +154,18 @@ class Connection {
     else this.#send(answer);
   }
 
+  /** A client that has sent a request may wait longer before the next one. */
+  #used(): void {
+    this.#options.used(this.#socket);
+    if (this.#isUsed || this.#caller.trusted) return;
+    this.#isUsed = true;
+    this.#socket.setTimeout(this.#options.keepAliveMilliseconds);
+  }
+
   /** An error affects only the connection of this client. */
   #answerTo(target: string, body: string): ReturnType<AnswerPost> {
     try {
-      return this.#options.answer(target, body);
+      return this.#options.answer(target, body, this.#caller);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -185,11 +202,28 @@ class Connection {
     const text = `${head}${closing ? 'Connection: close\r\n' : ''}\r\n${body}`;
     if (closing) {
       this.#socket.end(text);
+      this.#endSlowReader();
       return;
     }
     // A client that does not read its answers must not send more: answers would pile up here.
     if (this.#socket.write(text)) this.#answered();
-    else this.#socket.once('drain', this.#answered);
+    else {
+      this.#socket.once('drain', this.#answered);
+      this.#endSlowReader();
+    }
+  }
+
+  #endSlowReader(): void {
+    const socket = this.#socket;
+    if (socket.writableLength === 0) return;
+    const timer = setTimeout(this.#fail, this.#options.patienceMilliseconds);
+    const clear = () => {
+      clearTimeout(timer);
+      socket.off('drain', clear);
+      socket.off('close', clear);
+    };
+    socket.once('drain', clear);
+    socket.once('close', clear);
   }
 
   readonly #answered = (): void => {

@@ -1,4 +1,5 @@
 /** `connect` implements `Client` over HTTP: `calls.ts` defines the request of each method, `send.ts` sends it. */
+import type { LookupFunction } from 'node:net';
 import type {
   ApplyOptions,
   Client,
@@ -49,6 +50,8 @@ export interface ConnectOptions {
   connections?: number;
   /** Connection budgets shared with clients of other servers. Not for a server behind a proxy. */
   budgets?: Budgets;
+  /** Replaces the DNS lookup, to refuse addresses. Not for a server behind a proxy. */
+  lookup?: LookupFunction | undefined;
   /** How often the credential files are checked for a change. They are also read again as soon as the server rejects them. */
   recheckMilliseconds?: number;
   /** How often a request is retried that the server answers with 429, or with 503 and Retry-After. */
@@ -78,6 +81,7 @@ export function connect(config: ClusterConfig, options: ConnectOptions = {}): Cl
     connections: options.connections ?? 32,
     recheckMilliseconds: options.recheckMilliseconds ?? 5_000,
     budgets: options.budgets,
+    lookup: options.lookup,
   });
   const sender = openSender(config, connections, {
     timeoutMilliseconds: options.timeoutMilliseconds ?? 30_000,

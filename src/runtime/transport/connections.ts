@@ -4,7 +4,7 @@
  *
  * The pool is wire/pool.ts, or undici's agent behind a proxy, because undici supports all kinds of proxies.
  */
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, type LookupFunction } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ProxyAgent } from 'undici';
 import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
@@ -36,7 +36,12 @@ export interface Connections {
 
 export function openConnections(
   config: ClusterConfig,
-  options: { connections: number; recheckMilliseconds: number; budgets?: Budgets | undefined },
+  options: {
+    connections: number;
+    recheckMilliseconds: number;
+    budgets?: Budgets | undefined;
+    lookup?: LookupFunction | undefined;
+  },
 ): Connections {
   const source = readCredentials(config, options.recheckMilliseconds);
   // Pools whose certificates were replaced: requests in flight finish, and new ones use other pools.
@@ -50,10 +55,10 @@ export function openConnections(
       return pools;
     }
     if (pools !== undefined) for (const pool of allOf(pools)) retire(pool);
-    const short = openPool(config, credentials, options.connections, options.budgets?.short);
+    const short = openPool(config, credentials, { ...options, budget: options.budgets?.short });
     pools = {
       short,
-      watch: openPool(config, credentials, null, options.budgets?.watch),
+      watch: openPool(config, credentials, { ...options, connections: null, budget: options.budgets?.watch }),
       fenced: short instanceof Pool ? short : new ProxiedHolding(config, credentials, options.connections),
       credentials,
     };
@@ -89,8 +94,15 @@ const idleMilliseconds = 50_000;
 function openPool(
   config: ClusterConfig,
   credentials: Credentials,
-  connections: number | null,
-  budget: ConnectionBudget | undefined,
+  {
+    connections,
+    budget,
+    lookup,
+  }: {
+    readonly connections: number | null;
+    readonly budget: ConnectionBudget | undefined;
+    readonly lookup?: LookupFunction | undefined;
+  },
 ): Pool | ProxyAgent {
   const { protocol, host, hostname, port } = new URL(config.server);
   const trust = {
@@ -116,6 +128,7 @@ function openPool(
     // A URL encloses an IPv6 address in brackets.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    ...(lookup === undefined ? {} : { lookup }),
     ...keepAlive,
   };
   return new Pool({

@@ -6,4 +6,5 @@
  */
 export { type ConnectOptions, connect } from './connect.ts';
 export type { Budgets } from './connections.ts';
+export { resourcePath } from './paths.ts';
 export { ConnectionBudget } from './wire/index.ts';

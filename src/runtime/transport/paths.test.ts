@@ -47,4 +47,15 @@ describe('the path of a request', () => {
   it.each(traversals)('refuses $reason', ({ at }) => {
     expect(() => resourcePath(pods, at)).toThrow(/is no name/);
   });
+
+  it.each([
+    { reason: 'a group that climbs', resource: { ...pods, group: '../../api/v1/secrets?x=' } },
+    { reason: 'a version that is the parent', resource: { ...pods, version: '..' } },
+    { reason: 'a plural that is a path', resource: { ...pods, plural: 'a/../secrets' } },
+    { reason: 'a plural that ends the path', resource: { ...pods, plural: 'secrets?limit=1' } },
+    { reason: 'a plural with a fragment', resource: { ...pods, plural: 'secrets#' } },
+    { reason: 'a plural that is encoded already', resource: { ...pods, plural: '%2e%2e' } },
+  ])('refuses $reason', ({ resource }) => {
+    expect(() => resourcePath(resource, {})).toThrow(/is no group, version or plural/);
+  });
 });

@@ -12,8 +12,10 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Returns for example `/apis/apps/v1/namespaces/default/deployments/web/status`, relative to the URL of the server. */
 export function resourcePath(resource: Resource, at: Place): string {
-  // Names are from objects of users: a name that contains a path segment would address another resource.
+  // Names, and the group, version and plural of a definition, are from users: one that contains a path segment would
+  // address another resource.
   for (const part of [at.namespace, at.name, ...(at.subresource?.split('/') ?? [])]) refuseTraversal(part);
+  for (const part of [resource.group, resource.version, resource.plural]) refuseOther(part);
   let path = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   if (resource.namespaced && at.namespace !== undefined) path += `/namespaces/${encodeURIComponent(at.namespace)}`;
   path += `/${resource.plural}`;
@@ -45,6 +47,11 @@ function refuseTraversal(part: string | undefined): void {
   if (part === '.' || part === '..' || (part !== undefined && /[/%]/.test(part))) {
     throw new TypeError(`"${part}" is no name: it must not be "." or ".." and must not hold "/" or "%"`);
   }
+}
+
+function refuseOther(part: string): void {
+  if (/^\.{1,2}$|[^\w.-]/.test(part))
+    throw new TypeError(`"${part}" is no group, version or plural: only letters, digits, "-" and "." are allowed`);
 }
 
 /** Returns the place of one object. A namespaced resource without a namespace is an error of the caller. */

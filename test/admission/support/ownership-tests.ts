@@ -229,6 +229,7 @@ export function ownershipTests(running: () => Platform): void {
             bundle: () => ({ pem, generation }),
             installer: { id, sharesCertificates },
             platformNamespace: 'kidp-system',
+            breakGlassGroup: 'kidp:break-glass',
           });
           await configurations.apply([]);
           return configurations;

@@ -8,6 +8,7 @@ import {
   type Resource,
   type UnknownObject,
 } from '../../../src/runtime/index.ts';
+import type { ClientAuthority } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   type CommandResult,
@@ -16,6 +17,7 @@ import {
   sharedCluster,
   startControlPlane,
 } from '../../support/cluster.ts';
+import { webhookPorts } from '../../support/webhook-ports.ts';
 
 export const platformNamespace = 'kidp-system';
 
@@ -23,6 +25,8 @@ export interface Platform {
   readonly plane: ControlPlane;
   readonly client: Client;
   kubectl(flags: readonly string[], input?: string | object): Promise<CommandResult>;
+  /** Options of an admission server that the API server calls with its client certificate; each call returns another port. */
+  webhook(): { readonly port: number; readonly clients: ClientAuthority };
   stop(): Promise<void>;
 }
 
@@ -51,7 +55,8 @@ export const configurations = (kind: 'Mutating' | 'Validating'): Resource => ({
 });
 
 export async function startPlatform(options: ControlPlaneOptions = {}): Promise<Platform> {
-  const plane = await startControlPlane(options);
+  const ports = await webhookPorts();
+  const plane = await startControlPlane({ webhooks: ports.webhooks, ...options });
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   for (const kind of kinds) await client.apply(definitions, crdFor(kind), { fieldManager: 'test' });
   await Promise.all(kinds.map(({ resource }) => eventually(() => client.list(resource), { within: 180_000 })));
@@ -63,6 +68,7 @@ export async function startPlatform(options: ControlPlaneOptions = {}): Promise<
     client,
     kubectl: (flags, input) =>
       sharedCluster().kubectl(flags, { kubeconfig: plane.kubeconfig, ...(input === undefined ? {} : { input }) }),
+    webhook: () => ports.next(plane),
     async stop() {
       await client.close();
       await plane.stop();

@@ -10,6 +10,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type Cluster, sharedCluster } from '../../support/cluster.ts';
 
 export const crdFolder = join(import.meta.dirname, '..', '..', '..', 'manifests', 'crds');
@@ -40,8 +41,11 @@ async function install(cluster: Cluster): Promise<void> {
   ]);
   if (applied.code !== 0) throw new Error(`installing the CRDs: ${applied.stderr}`);
   const names = kinds.map((kind) => `crd/${kind.plural}.${kind.resource.group}`);
-  const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=180s', ...names]);
-  if (established.code !== 0) throw new Error(`waiting for the CRDs: ${established.stderr}`);
+  // kubectl gives up on a definition that has no conditions yet.
+  await eventually(async () => {
+    const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=180s', ...names]);
+    if (established.code !== 0) throw new Error(`waiting for the CRDs: ${established.stderr}`);
+  });
 }
 
 /** Every object in the fixtures, by the file that it stands in. */

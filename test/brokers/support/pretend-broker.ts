@@ -21,7 +21,7 @@ import {
 export type Fault =
   | 'no-version'
   | 'shows-a-secret-key'
-  | 'no-metrics'
+  | 'open-metrics'
   | 'believes-anybody'
   | 'takes-anything'
   | 'takes-more-than-once'
@@ -126,7 +126,7 @@ export async function startPretendBroker(
       return void send(200, { broker: name, capabilities: ['Secret'], ...(has('no-version') ? {} : { version: '1' }) });
     }
     if (path === '/metrics')
-      return void send(has('no-metrics') ? 404 : 200, '# HELP up Whether it is.\n# TYPE up gauge\nup 1\n');
+      return void send(has('open-metrics') ? 200 : 404, '# HELP up Whether it is.\n# TYPE up gauge\nup 1\n');
     if (path === '/.well-known/jwks.json') {
       const more = has('shows-a-secret-key')
         ? [{ kty: 'oct', k: 'c2VjcmV0', kid: 'oops', use: 'sig', alg: 'HS256' }]

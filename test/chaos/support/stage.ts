@@ -109,7 +109,7 @@ interface Started {
 async function install(plane: ControlPlane): Promise<void> {
   const kubectl = await kubectlOn(plane);
   await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
-  await kubectl('apply', '-k', join(root, 'manifests/install'));
+  for (const folder of ['install', 'connections']) await kubectl('apply', '-k', join(root, 'manifests', folder));
   await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
 }
 
@@ -119,7 +119,7 @@ async function kubectlOn(plane: ControlPlane): Promise<(...words: string[]) => P
     (await promisify(execFile)(kubectl, [`--kubeconfig=${plane.kubeconfig}`, ...words])).stdout.trim();
 }
 
-/** The replicas have only the permissions of manifests/install. */
+/** The replicas have only the permissions of manifests/install and manifests/connections. */
 async function startReplicas({ folder, plane, kafka, undo }: Started) {
   const token = await (await kubectlOn(plane))('create', 'token', 'kidp', '-n', 'kidp-system', '--duration=24h');
   const kubeconfig = join(folder, 'kidp.json');
@@ -155,6 +155,8 @@ async function startReplicas({ folder, plane, kafka, undo }: Started) {
       ...['--kubeconfig', kubeconfig, '--host', '127.0.0.1', '--port', String(webhook), '--url', webhookUrl],
       ...['--status-port', String(status), '--status-url', statusUrl, '--status-tls', folder],
       ...['--kafka', kafka.bootstrapServers.join(','), '--drain-seconds', '0'],
+      // The ports of the brokers are chosen later.
+      ...['--allow-address', '127.0.0.1/32'],
     ]),
   );
   undo.push(() => Promise.all(replicas.map((each) => each.kill())));

@@ -25,6 +25,66 @@ export function randomCases(seed: number, count: number, objects = 4): Case[] {
   });
 }
 
+/** Changes of a definition with several versions, by the schemas `a` and `b` of them; `*` marks the storage version. */
+const moves: readonly (readonly [
+  before: Readonly<Record<string, 'a' | 'b'>>,
+  after: Readonly<Record<string, 'a' | 'b'>>,
+])[] = [
+  [{ 'v1*': 'a' }, { 'v1*': 'a', v2: 'b' }],
+  [{ 'v1*': 'a' }, { v1: 'a', 'v2*': 'b' }],
+  [{ 'v1*': 'a' }, { 'v1*': 'a', v1beta1: 'b' }],
+  [
+    { 'v1*': 'a', v1beta1: 'b' },
+    { v1: 'a', 'v1beta1*': 'b' },
+  ],
+  [
+    { 'v1*': 'a', v1beta1: 'a' },
+    { 'v1*': 'a', v1beta1: 'b' },
+  ],
+  [
+    { 'v1*': 'a', v1beta1: 'a' },
+    { 'v1*': 'b', v1beta1: 'a' },
+  ],
+  [
+    { v1: 'a', 'v2*': 'b' },
+    { 'v1*': 'a', v2: 'b' },
+  ],
+  [
+    { 'v1*': 'a', v2: 'b' },
+    { 'v1*': 'a', v2: 'b', v3: 'a' },
+  ],
+];
+
+/** Random pairs of schemas as versions of one definition without a conversion webhook. */
+export function randomVersionCases(seed: number, count: number, objects = 3): Case[] {
+  return fc.sample(randomPairs, { seed, numRuns: count }).map(({ before: a, after: b }, index) => {
+    const schemas = Object.entries({ a, b }).map(([name, spec]) => {
+      const schema: CrdSchema = { type: 'object', properties: { note: { type: 'string' }, spec } };
+      return [name, schema] as const;
+    });
+    const schemaOf = (name: 'a' | 'b') => Object.fromEntries(schemas)[name] as CrdSchema;
+    const [before, after] = moves[index % moves.length] as (typeof moves)[number];
+    const definitionOf = (versions: typeof before): Json =>
+      definition({}, (spec) => {
+        spec.versions = Object.entries(versions).map(([mark, name]) => ({
+          name: mark.replace('*', ''),
+          served: true,
+          storage: mark.includes('*'),
+          schema: { openAPIV3Schema: schemaOf(name) },
+        }));
+      });
+    return {
+      name: `random versions ${index} of seed ${seed}`,
+      before: definitionOf(before),
+      after: definitionOf(after),
+      objects: Object.entries(before).flatMap(([mark, name]) => {
+        const resource = { apiVersion: `${group}/${mark.replace('*', '')}`, kind: 'Widget', name: 'sample' };
+        return samples(schemaOf(name), { seed, count: objects, resource }) as Json[];
+      }),
+    };
+  });
+}
+
 interface Definition {
   metadata: { name: string; annotations?: object };
   spec: { group: string; names: { kind: string }; conversion?: { strategy?: string }; versions: readonly Version[] };

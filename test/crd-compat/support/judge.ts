@@ -16,12 +16,16 @@ export interface Case {
   readonly after: Json;
   /** Valid before the change, as far as is known without a server. */
   readonly objects: readonly Json[];
+  /** Content that the objects are updated to; the updates are accepted before the change. */
+  readonly updates?: readonly (Json | undefined)[];
+  /** Whether the objects are valid only after the change. */
+  readonly later?: boolean;
 }
 
 export interface Prepared {
   readonly case: Case;
   readonly verdict: Verdict;
-  /** The breaking changes whose witness is an object, in the order in which the objects follow those of the case. */
+  /** The changes whose witness is an object, in the order in which the objects follow those of the case. */
   readonly shown: readonly (Change & { readonly witness: Witness & { readonly object: Json } })[];
   /** The breaking changes whose witness is a request. */
   readonly asked: readonly (Change & { readonly witness: Witness & { readonly request: string } })[];
@@ -32,7 +36,7 @@ export interface Prepared {
 export function prepare(given: Case): Prepared {
   const verdict = compareCrds(read(given.before), read(given.after));
   const breaking = verdict.changes.filter((change) => change.class === 'breaking');
-  const shown = breaking.filter((change) => change.witness?.object !== undefined) as unknown as Prepared['shown'];
+  const shown = verdict.changes.filter(({ witness }) => witness?.object !== undefined) as unknown as Prepared['shown'];
   const asked = breaking.filter(
     ({ witness }) => witness?.object === undefined && witness?.request !== undefined,
   ) as unknown as Prepared['asked'];
@@ -45,6 +49,13 @@ export function prepare(given: Case): Prepared {
     attempt: {
       before: given.before,
       after: given.after,
+      updates: objects.map((_, index) =>
+        index < given.objects.length ? given.updates?.[index] : shown[index - given.objects.length]?.witness.update,
+      ),
+      through: objects.map((_, index) => shown[index - given.objects.length]?.witness.through),
+      later: objects.map((_, index) =>
+        index < given.objects.length ? given.later === true : isLater(shown[index - given.objects.length]?.kind),
+      ),
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
       objects: objects.map((object, index) => {
         // Each needs a name of its own, except a witness for a change of names.
@@ -56,6 +67,10 @@ export function prepare(given: Case): Prepared {
     },
   };
 }
+
+/** Whether a change of this kind concerns objects that are written after it. */
+const isLater = (kind: Change['kind'] | undefined): boolean =>
+  kind === 'field-not-stored' || kind === 'field-not-round-tripped';
 
 /** The path of a request that can be made without an object; those that change something are not made. */
 const readable = (request: string): string | undefined => /^GET (\S+)$/.exec(request)?.[1];
@@ -111,6 +126,7 @@ export function judge({ case: given, verdict, shown, attempt }: Prepared, outcom
 
 function shows(witness: Witness, seen: Seen): boolean {
   if (seen.notValid !== undefined) return false;
+  if (witness.through !== undefined) return showsThrough(witness, seen);
   const differences = [...seen.read, ...seen.updated, ...seen.applied];
   switch (witness.outcome) {
     case 'refused':
@@ -123,6 +139,23 @@ function shows(witness: Witness, seen: Seen): boolean {
       return differences.length > 0;
     case 'request-fails':
       return seen.refused !== undefined || seen.unread !== undefined || seen.refusedUpdates.length > 0;
+  }
+}
+
+/** Where its own version is not served any more, an object is looked at in another one anyway. */
+function showsThrough({ outcome }: Witness, { passed, read, refused }: Seen): boolean {
+  const refusedUpdates = passed?.refusedUpdates ?? [];
+  const refusedAgain = passed === undefined ? refused : passed.refused;
+  switch (outcome) {
+    case 'refused':
+      return refusedAgain !== undefined;
+    case 'update-refused':
+      return refusedUpdates.length > 0;
+    case 'request-fails':
+      return refusedAgain !== undefined || refusedUpdates.length > 0;
+    case 'pruned':
+    case 'changed':
+      return (passed?.lost ?? read).length > 0;
   }
 }
 

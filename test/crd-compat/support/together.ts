@@ -92,6 +92,14 @@ function merged(batch: readonly Change[]): Change {
         [fieldOf(index)]: content,
       })),
     ),
+    updates: batch.flatMap(({ objects, updates }, index) =>
+      objects.map((_, place) => {
+        const update = updates?.[place];
+        if (update === undefined) return undefined;
+        const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = update;
+        return { [fieldOf(index)]: content };
+      }),
+    ),
   };
 }
 

@@ -4,7 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import type { Crd, CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import { preferredVersion } from '../../../src/crd-compat/internal.ts';
 import type { Client } from '../../../src/runtime/index.ts';
 import type { RawResponse } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
@@ -13,6 +14,15 @@ export interface Change {
   readonly before: Json;
   readonly after: Json;
   readonly objects: readonly Json[];
+  /** Content that the objects are updated to, in the same order; undefined where an object is not. */
+  readonly updates?: readonly (Json | undefined)[];
+  /**
+   * Versions that clients read the objects through after the change and write them back, in the same order. Without it, it is the
+   * preferred version if that changed.
+   */
+  readonly through?: readonly (string | undefined)[];
+  /** Whether the objects are valid only after the change, in the same order: they are created then. */
+  readonly later?: readonly boolean[];
   /** Paths that answer before the change; NAMESPACE stands for the one of the objects. */
   readonly requests?: readonly string[];
 }
@@ -25,6 +35,8 @@ export interface Difference {
 
 export interface Seen {
   readonly object: Json;
+  /** Whether it was created after the change: no object was stored before it. */
+  readonly later?: boolean;
   /** Why it could not be created before the change: then it shows nothing. */
   readonly notValid?: string;
   /** It cannot be read in any version that is served: why. */
@@ -37,8 +49,20 @@ export interface Seen {
   readonly updated: readonly Difference[];
   /** Why the same manifest is refused under another name. */
   readonly refused?: string;
-  /** What comes of the same manifest, against what came of it before. */
+  /** What comes of the same manifest, against what came of it before; of an object in a new version, against what was sent. */
   readonly applied: readonly Difference[];
+  /** What comes of it through another version. */
+  readonly passed?: Passed;
+}
+
+interface Passed {
+  readonly version: string;
+  /** Why what is read there cannot be created again there. */
+  readonly refused?: string;
+  /** Updates that were refused there. */
+  readonly refusedUpdates: Seen['refusedUpdates'];
+  /** What is read in the version of the object afterwards, against before. */
+  readonly lost: readonly Difference[];
 }
 
 export interface Outcome {
@@ -51,10 +75,21 @@ export interface Outcome {
   readonly requests: readonly { readonly request: string; readonly before: string; readonly after: string }[];
 }
 
-export const storedBroken = ({ unread, read, refusedUpdates, updated }: Seen): boolean =>
-  unread !== undefined || read.length > 0 || refusedUpdates.length > 0 || updated.length > 0;
+export const storedBroken = ({ later, unread, read, refusedUpdates, updated, passed }: Seen): boolean =>
+  later !== true &&
+  (unread !== undefined ||
+    [read, refusedUpdates, updated, passed?.refusedUpdates, passed?.lost].some((each) => (each ?? []).length > 0));
 
-export const manifestBroken = ({ refused, applied }: Seen): boolean => refused !== undefined || applied.length > 0;
+/** A manifest that is applied to an object that exists is an update of it. */
+export const manifestBroken = ({ refused, applied, refusedUpdates, passed }: Seen): boolean =>
+  refused !== undefined ||
+  applied.length > 0 ||
+  passed?.refused !== undefined ||
+  // What kubectl reads is the manifest of who edits and applies it.
+  (passed?.lost ?? []).length > 0 ||
+  [...refusedUpdates, ...(passed?.refusedUpdates ?? [])].some(({ edited }) => edited === ownUpdate);
+
+const ownUpdate = 'to the update';
 
 /**
  * A marker in every schema that shows which of the two the API server uses: a change takes a while to arrive. The name is
@@ -66,11 +101,18 @@ export async function attempt(client: Client, change: Change): Promise<Outcome> 
   const stage = await Stage.open(client, change);
   try {
     const { apply, objects, requests } = stage;
-    const before = await Promise.all(objects.map((object) => stage.create(object)));
+    const updates = objects.map((_, index) => change.updates?.[index]);
+    const before = await Promise.all(
+      objects.map((object, index) => stage.create(object, updates[index], change.later?.[index])),
+    );
     const answered = await Promise.all(requests.map((request) => stage.ask(request)));
     const changeRefused = await apply();
     if (changeRefused !== undefined) return { changeRefused, seen: [], requests: [] };
-    const seen = await Promise.all(objects.map((object, index) => stage.look(object, before[index] as Created)));
+    const seen = await Promise.all(
+      objects.map((object, index) =>
+        stage.look(object, before[index] as Created, updates[index], change.through?.[index]),
+      ),
+    );
     const asked = await Promise.all(requests.map((request) => stage.ask(request)));
     return {
       seen,
@@ -87,7 +129,7 @@ export async function attempt(client: Client, change: Change): Promise<Outcome> 
 
 interface Edit {
   readonly path: string;
-  readonly edit: (object: Json) => Json;
+  readonly edit: (object: Json, text?: string) => Json;
 }
 
 type Created =
@@ -96,7 +138,9 @@ type Created =
       /** Updates that were accepted before the change. */
       readonly edits: readonly Edit[];
     }
-  | { readonly notValid: string };
+  | { readonly notValid: string }
+  /** Its version is not served before the change. */
+  | 'later';
 
 interface Definition {
   metadata: { name: string };
@@ -167,13 +211,16 @@ class Stage {
     return undefined;
   };
 
-  async create(object: Json): Promise<Created> {
+  async create(object: Json, update: Json | undefined, later = false): Promise<Created> {
+    if (later || !this.#serves(this.#before, object)) return 'later';
     const response = await this.#send('POST', this.#collection(object), object, { fieldValidation: 'Strict' });
     if (response.status !== 201) return { notValid: messageOf(response) };
     const written = await this.#writeStatus(object, this.#before);
     if (written !== undefined && written.status !== 200) return { notValid: messageOf(written) };
     const read = await this.#send('GET', this.#one(object));
     const stored = JSON.parse(read.text) as Json;
+    const tried = update === undefined ? undefined : await this.#update(object, update, { dryRun: 'All' });
+    if (tried !== undefined && tried.status !== 200) return { notValid: `the update: ${messageOf(tried)}` };
     const fair = await Promise.all(
       this.#editsOf(stored).map(async (each) => {
         const put = await this.#send('PUT', this.#one(object), each.edit(stored), { dryRun: 'All' });
@@ -188,8 +235,94 @@ class Stage {
     return schema === undefined ? [] : edits(object, schema);
   }
 
-  async look(object: Json, created: Created): Promise<Seen> {
+  /** Replaces the content of an object, through /status if that is what differs and is a subresource. */
+  async #update(object: Json, update: Json, query: Readonly<Record<string, string>> = {}): Promise<RawResponse> {
+    const ofStatus = this.#hasStatus(object, this.#before) && !isDeepStrictEqual(object.status, update.status);
+    return eventually(async () => {
+      const { apiVersion, kind, metadata } = JSON.parse((await this.#send('GET', this.#one(object))).text) as Json;
+      const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = update;
+      const path = `${this.#one(object)}${ofStatus ? '/status' : ''}`;
+      const put = await this.#send('PUT', path, { apiVersion, kind, metadata, ...content }, query);
+      return put.status === 409 ? false : put;
+    });
+  }
+
+  async look(object: Json, created: Created, update: Json | undefined, through: string | undefined): Promise<Seen> {
+    const version = this.#serves(this.#after, object) ? (through ?? this.#newPreference()) : undefined;
+    // Before anything is edited.
+    const isThere = typeof created === 'object' && 'content' in created;
+    const again = isThere && version !== undefined ? await this.#applyThrough(object, version) : undefined;
+    const seen = await this.#lookIn(object, created, update);
+    if (version === undefined || seen.notValid !== undefined || seen.unread !== undefined) return seen;
+    const passed = await this.#pass(object, version, update, isThere ? created.edits : []);
+    const { status, text } = again ?? (await this.#applyThrough(object, version));
+    return { ...seen, passed: { ...passed, ...(status < 300 ? {} : { refused: text }) } };
+  }
+
+  /** An object of a version that is new. */
+  async #createLater(object: Json): Promise<Seen> {
+    const nothing = { object, later: true, read: [], refusedUpdates: [], updated: [], applied: [] };
+    const response = await this.#send('POST', this.#collection(object), object, { fieldValidation: 'Strict' });
+    if (response.status !== 201) return { ...nothing, notValid: messageOf(response) };
+    const read = await this.#send('GET', this.#one(object));
+    const { apiVersion: _version, kind: _kind, metadata: _metadata, ...sent } = object;
+    return { ...nothing, applied: compare(sent, contentOf(read), () => false) };
+  }
+
+  /** Applies what is read of the object through another version. */
+  async #applyThrough(object: Json, version: string): Promise<{ status: number; text: string }> {
+    const there = { ...object, apiVersion: `${this.#after.spec.group}/${version}` };
+    const read = JSON.parse((await this.#send('GET', this.#one(there))).text) as Json;
+    const isNamespaced = this.#before.spec.scope === 'Namespaced';
+    const hasOwnStatus = read.status !== undefined && this.#hasStatus(there, this.#after);
+    const name = isNamespaced && !hasOwnStatus ? nameOf(object) : `${nameOf(object)}-there`;
+    const metadata = { name, ...(isNamespaced ? { namespace: elsewhere } : {}) };
+    const again = await this.#applyAgain({ ...read, metadata });
+    return { status: again.status, text: messageOf(again) };
+  }
+
+  /** Reads the object through another version, and writes it back there. */
+  async #pass(object: Json, version: string, update: Json | undefined, edits: readonly Edit[]): Promise<Passed> {
+    const there = { ...object, apiVersion: `${this.#after.spec.group}/${version}` };
+    const base = contentOf(await this.#send('GET', this.#one(object)));
+    const refusedUpdates: { edited: string; because: string }[] = [];
+    if (update !== undefined) {
+      const put = await this.#update(there, update, { dryRun: 'All' });
+      if (put.status !== 200) refusedUpdates.push({ edited: ownUpdate, because: messageOf(put) });
+    }
+    for (const { path, edit } of [{ path: 'nothing', edit: (current: Json) => current }, ...edits]) {
+      const put = await this.#replace(there, (current) => edit(current, touchedThere));
+      if (put.status !== 200) refusedUpdates.push({ edited: path, because: messageOf(put) });
+    }
+    return {
+      version,
+      refusedUpdates,
+      lost: compare(base, contentOf(await this.#send('GET', this.#one(object))), () => false),
+    };
+  }
+
+  /** Reads an object, edits it and writes it back. */
+  #replace(object: Json, edit: (current: Json) => Json): Promise<RawResponse> {
+    const one = this.#one(object);
+    return eventually(async () => {
+      const put = await this.#send('PUT', one, edit(JSON.parse((await this.#send('GET', one)).text) as Json));
+      return put.status === 409 ? false : put;
+    });
+  }
+
+  #serves({ spec }: Definition, object: Json): boolean {
+    return spec.versions.some(({ name, served }) => served && `${spec.group}/${name}` === object.apiVersion);
+  }
+
+  /** The preferred version, if another one was preferred before the change and both convert without a webhook. */
+  #newPreference(): string | undefined {
+    const [old, now] = [this.#before, this.#after].map((each) => preferredVersion(each as unknown as Crd)?.name);
+    return old === now ? undefined : now;
+  }
+
+  async #lookIn(object: Json, created: Created, update: Json | undefined): Promise<Seen> {
     const nothing = { object, read: [], refusedUpdates: [], updated: [], applied: [] };
+    if (created === 'later') return this.#createLater(object);
     if ('notValid' in created) return { ...nothing, notValid: created.notValid };
     const isKnown = this.#knownBefore(object);
     const differences = (content: Json) => compare(created.content, content, isKnown);
@@ -198,19 +331,25 @@ class Stage {
     const place = isNamespaced ? { namespace: elsewhere } : { name: `${nameOf(object)}-again` };
     const manifest = { ...object, metadata: { ...(object.metadata as Json), ...place } };
     const again = await this.#applyAgain(manifest);
-    const applied = again.status < 300 ? { applied: differences(contentOf(again)) } : { refused: messageOf(again) };
+    // A field that was not kept before, and is now, is as the manifest says.
+    const isMeant = ({ path, after }: Difference) => isDeepStrictEqual(valueAt(object, path.split('.')), after);
+    const applied =
+      again.status < 300
+        ? { applied: differences(contentOf(again)).filter((each) => each.before !== undefined || !isMeant(each)) }
+        : { refused: messageOf(again) };
     // The object is there in every version that is served; a request for another version shows as `refused`.
-    const one = this.#one({ ...object, apiVersion: this.#servedAfter(object) });
+    const there = { ...object, apiVersion: this.#servedAfter(object) };
+    const one = this.#one(there);
     const first = await this.#send('GET', one);
     if (first.status !== 200) return { ...nothing, ...applied, unread: messageOf(first) };
     const read = differences(contentOf(first));
     const refusedUpdates: { edited: string; because: string }[] = [];
+    if (update !== undefined) {
+      const put = await this.#update(object, update, { dryRun: 'All' });
+      if (put.status !== 200) refusedUpdates.push({ edited: ownUpdate, because: messageOf(put) });
+    }
     for (const { path, edit } of created.edits) {
-      const response = await eventually(async () => {
-        const current = JSON.parse((await this.#send('GET', one)).text) as Json;
-        const put = await this.#send('PUT', one, edit(current));
-        return put.status === 409 ? false : put;
-      });
+      const response = await this.#replace(there, edit);
       if (response.status !== 200) refusedUpdates.push({ edited: path, because: messageOf(response) });
     }
     const last = await this.#send('GET', one);
@@ -345,6 +484,7 @@ function contentOf(response: RawResponse): Json {
 }
 
 const touched = 'touched by an update';
+const touchedThere = 'touched by an update through another version';
 
 /**
  * Updates of something that the change has nothing to do with: a label, and the note of every object within that has one by its schema.
@@ -361,7 +501,7 @@ function edits(object: Json, schema: CrdSchema): Edit[] {
     if (at.properties?.note?.type === 'string' && (value.note === undefined || typeof value.note === 'string'))
       found.push({
         path: [...path, 'note'].join('.'),
-        edit: (current) => replaced(current, [...path, 'note']),
+        edit: (current, text = touched) => replaced(current, [...path, 'note'], text),
       });
     for (const [key, child] of Object.entries(value)) {
       const values = typeof at.additionalProperties === 'object' ? at.additionalProperties : undefined;
@@ -373,17 +513,20 @@ function edits(object: Json, schema: CrdSchema): Edit[] {
   return found;
 }
 
-function replaced(value: unknown, [key, ...rest]: readonly string[]): Json {
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], value);
+
+function replaced(value: unknown, [key, ...rest]: readonly string[], text: string): Json {
   const object = value as Json;
   if (key === undefined) return object;
-  return { ...object, [key]: rest.length === 0 ? touched : replaced(object[key], rest) };
+  return { ...object, [key]: rest.length === 0 ? text : replaced(object[key], rest, text) };
 }
 
 /** Notes aside: those are edited. A field that is new counts where the schema of before had it. */
 function compare(before: Json, after: Json, isKnown: (path: readonly string[]) => boolean): Difference[] {
   const found: Difference[] = [];
   const walk = (left: unknown, right: unknown, path: readonly string[]): void => {
-    if (isDeepStrictEqual(left, right) || right === touched) return;
+    if (isDeepStrictEqual(left, right) || right === touched || right === touchedThere) return;
     if (isObject(left) && isObject(right)) {
       for (const key of new Set([...Object.keys(left), ...Object.keys(right)]))
         walk(left[key], right[key], [...path, key]);

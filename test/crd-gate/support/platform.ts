@@ -14,12 +14,13 @@ export interface GatePlane extends Platform {
 
 export async function startGatePlane(options: ControlPlaneOptions = {}): Promise<GatePlane> {
   const platform = await startPlatform(options);
+  const webhook = platform.webhook();
   let admission: Admission | undefined;
   return {
     ...platform,
     async gate(crds = {}, client = platform.client) {
       await admission?.stop();
-      admission = await startAdmission({ client, platformNamespace, crds });
+      admission = await startAdmission({ client, platformNamespace, crds, ...webhook });
       await eventually(() => isAsked(platform.client), patient);
       return admission;
     },

@@ -62,6 +62,7 @@ export function costTests(running: () => Stage): void {
         ['priced-1', first],
         ['priced-2', second],
       ] as const) {
+        stage.guard.allow(new URL(endpoint).host);
         const identity = { jwksUri: `${endpoint}/.well-known/jwks.json`, scopes: ['status:write'] };
         await apply(broker.resource, 'Broker', { name }, { channel: 'HTTP', endpoint, identity });
       }

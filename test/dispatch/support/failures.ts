@@ -130,6 +130,7 @@ export function obstacleTests(running: () => Stage): void {
       await objects.remove('Secret', 'shaky');
       await objects.gone('Secret', 'shaky');
       await far.stop();
+      await stage.client.delete(deploymentTarget.resource, { name: 'far' });
       await stage.client.delete(broker.resource, { name: 'far' });
       await proxy.close();
     });

@@ -4,7 +4,7 @@ import { RETRY_ANNOTATION } from '../../../src/api/index.ts';
 import { parseDeploymentId } from '../../../src/broker/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
-import { conditionOf, isReady, ledgerFaults, Objects, patient, type Stage } from './stage.ts';
+import { conditionOf, deployments, isReady, ledgerFaults, namespace, Objects, patient, type Stage } from './stage.ts';
 
 const attemptOf = ({ status }: Deployable): number => parseDeploymentId(status?.deploymentId ?? '')?.attempt ?? 0;
 /** The environment variables of its containers. */
@@ -83,6 +83,53 @@ export function relationshipTests(running: () => Stage): void {
       await objects.remove('Service', 'api');
       await objects.gone('Service', 'api');
       expect(ledgerFaults(stage.cluster)).toEqual([]);
+    });
+
+    test('a second Database restarts no consumer, and changes in quick succession deploy it once', async () => {
+      const stage = running();
+      const objects = new Objects(stage);
+      const labels = { app: 'second-match' };
+      await objects.create('Database', 'first', {}, labels);
+      await objects.create('Service', 'reader', { dependencies: { databaseSelector: { matchLabels: labels } } });
+      const before = await objects.ready('Service', 'reader');
+      const workload = () => stage.client.get(deployments, { namespace, name: 'reader' });
+      const { generation } = (await workload()).metadata;
+      const variables = await objects.secret('reader-bindings');
+
+      await objects.create('Database', 'second', {}, labels);
+      await objects.ready('Database', 'second');
+      const warned = await objects.reason('Service', 'reader', 'DependenciesBound', 'MatchesPending');
+      expect(conditionOf(warned, 'DependenciesBound')?.message).toContain(
+        'second will be bound with the next deployment',
+      );
+      expect(warned.status?.bindings).toEqual(before.status?.bindings);
+      expect(warned.status?.deploymentId).toBe(before.status?.deploymentId);
+      expect((await workload()).metadata.generation).toBe(generation);
+
+      await objects.change('Service', 'reader', { image: 'app:2' });
+      const both = await objects.until('Service', 'reader', (o) => isReady(o) && o.status?.bindings?.length === 2);
+      expect(attemptOf(both)).toBe(1);
+      expect(await objects.secret('reader-bindings')).toMatchObject({
+        ...variables,
+        DATABASE_SECOND_PASSWORD: expect.any(String),
+      });
+
+      for (const name of ['first', 'second'])
+        await objects.patch('Database', name, { metadata: { labels: { app: null } } });
+      const neither = await objects.until(
+        'Service',
+        'reader',
+        (o) => isReady(o) && (o.status?.bindings ?? []).length === 0 && o.status?.dispatchedBindings === undefined,
+      );
+      expect(attemptOf(neither)).toBe(2);
+      for (const [kind, name] of [
+        ['Service', 'reader'],
+        ['Database', 'first'],
+        ['Database', 'second'],
+      ] as const) {
+        await objects.remove(kind, name);
+        await objects.gone(kind, name);
+      }
     });
   });
 }

@@ -42,9 +42,10 @@ import {
   type Resource,
   type UnknownObject,
 } from '../../../src/runtime/index.ts';
-import { events } from '../../../src/runtime/internal.ts';
+import { type AddressGuard, addressGuard, events } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane, uniqueName } from '../../support/cluster.ts';
+import { webhookPorts } from '../../support/webhook-ports.ts';
 
 /** Timeouts for a busy machine and dozens of objects at once. */
 export const patient = { within: 180_000, every: 250 };
@@ -88,6 +89,8 @@ export interface Stage {
   readonly platform: Platform;
   readonly cluster: StageBroker;
   readonly topics: StageBroker;
+  /** The guard of the platform, for brokers that a test starts itself. */
+  readonly guard: AddressGuard;
   /** Stops the platform and removes its webhook configurations. */
   stopPlatform(): Promise<void>;
   startPlatform(settings?: DispatchOptions['settings']): Promise<void>;
@@ -107,7 +110,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
-  const plane = await startControlPlane({ controllerManager: true, scheduler: true, nodes: 1 });
+  const ports = await webhookPorts();
+  const { webhooks } = ports;
+  const plane = await startControlPlane({ controllerManager: true, scheduler: true, nodes: 1, webhooks });
   undo.add('the control plane', () => plane.stop());
   const config = loadKubeconfig({ file: plane.kubeconfig });
   const client = connect(config);
@@ -115,6 +120,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
   await installDefinitions(client);
   await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
   const lines: Line[] = [];
+  const guard = addressGuard();
   let platform: Platform;
   let taking: Cleanup;
   /** The port of the status API. It stays the same over restarts, because brokers have its URL. */
@@ -126,7 +132,9 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
         client,
         platformNamespace,
         failurePolicy: 'Fail',
+        ...ports.next(plane),
         scan: { settleMilliseconds: 100 },
+        guard,
         dispatch: { kafka: options.kafka, statusApi: { port }, settings: { retryMilliseconds: 200, ...settings } },
         log: recorder(lines, { who: 'platform' }),
       },
@@ -137,7 +145,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
   const stopPlatform = async () => void (await taking.run());
   await start();
   undo.add('the platform', stopPlatform);
-  const way = { client, statusUrl: () => platform.statusApi?.url ?? '', kafka: options.kafka, lines, undo };
+  const way = { client, guard, statusUrl: () => platform.statusApi?.url ?? '', kafka: options.kafka, lines, undo };
   const inCluster = (name: string, to: ClusterConfig, parameters: Record<string, string> = {}) =>
     bringBroker(way, {
       name,
@@ -189,6 +197,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
     },
     cluster,
     topics: kafka,
+    guard,
     stopPlatform,
     startPlatform: start,
     addBroker: inCluster,
@@ -201,6 +210,7 @@ async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
 
 interface Way {
   readonly client: Client;
+  readonly guard: AddressGuard;
   readonly statusUrl: () => string;
   readonly kafka: KafkaAddress | undefined;
   readonly lines: Line[];
@@ -266,6 +276,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
   const [start, stop] = [() => inTurn(begin), () => inTurn(end)];
   undo.add(`the broker ${name}`, stop);
   await start();
+  way.guard.allow(`127.0.0.1:${port}`);
   const endpoint = `http://127.0.0.1:${port}`;
   const apply = (kind: typeof brokerKind | typeof deploymentTarget, as: string, spec: object) =>
     client.apply(

@@ -18,6 +18,7 @@ import {
   sharedCluster,
   startControlPlane,
 } from '../../support/cluster.ts';
+import { webhookPorts } from '../../support/webhook-ports.ts';
 
 export interface PolicyPlane {
   readonly plane: ControlPlane;
@@ -26,6 +27,8 @@ export interface PolicyPlane {
   kubectl(flags: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
   /** Another replica, or the first. */
   start(options?: Partial<PlatformOptions>): Promise<Platform & { stop(): Promise<void> }>;
+  /** Options of a platform that the API server calls with its client certificate; of one at a time, or of replicas that share the port. */
+  readonly webhook: Required<Pick<PlatformOptions, 'port' | 'clients'>>;
   status(name: string): Promise<Policy['status']>;
   condition(name: string, type: string): Promise<Condition | undefined>;
   untilReady(name: string): Promise<void>;
@@ -39,7 +42,8 @@ export const platformNamespace = 'kidp-system';
 export const patient = { within: 180_000, every: 100 };
 
 export async function startPolicyPlane(): Promise<PolicyPlane> {
-  const plane = await startControlPlane();
+  const ports = await webhookPorts(64);
+  const plane = await startControlPlane({ webhooks: ports.webhooks });
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   await installDefinitions(client);
   await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
@@ -53,6 +57,7 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
   return {
     plane,
     client,
+    webhook: ports.next(plane),
     status,
     condition,
     kubectl: (flags, options) => sharedCluster().kubectl(flags, { kubeconfig: plane.kubeconfig, ...options }),
@@ -61,7 +66,7 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
       undos.push(undo);
       const scan = { settleMilliseconds: 100 };
       const platform = await startPlatform(
-        { client, platformNamespace, failurePolicy: 'Fail', scan, ...options },
+        { client, platformNamespace, failurePolicy: 'Fail', scan, ...ports.next(plane), ...options },
         undo,
       );
       return { ...platform, stop: async () => void (await undo.run()) };

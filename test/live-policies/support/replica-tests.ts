@@ -1,6 +1,5 @@
 /** Several replicas on a real API server: who writes, whom a policy waits for, and what becomes of it when the leader ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../../src/controlplane/ports.ts';
 import { type Client, connect, isNotFound, loadKubeconfig } from '../../../src/runtime/index.ts';
 import { leases } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
@@ -31,11 +30,11 @@ export function replicaTests(running: () => PolicyPlane): void {
     const replicasOf = async (name: string) => Object.keys((await live.status(name))?.replicas ?? {}).sort();
 
     test('a policy is Ready when every replica has it; when the leader ends, another goes on without a gap; when all have, the next one finds what came in', async () => {
-      const port = await freePort();
+      const shared = live.webhook;
       const start = (identity: string) =>
         live.start({
           identity,
-          port,
+          ...shared,
           reusePort: true,
           certificateSecret: { namespace: platformNamespace, name: 'webhook-certificates' },
           leaderElection: {

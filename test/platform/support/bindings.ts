@@ -1,6 +1,12 @@
 /** Relationships on a real API server: bind, rotate, unbind; and that one team never gets the credentials of another. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Client, Condition, KubernetesObject, UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  getCondition,
+  type KubernetesObject,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   coreSecrets,
@@ -188,9 +194,32 @@ export function bindingTests(running: () => RunningPlatform): void {
         expect(items.filter(({ metadata }) => metadata.name.includes('thief'))).toEqual([]);
       });
 
-      test('what is shared is found, and lost when it is no longer shared', async () => {
+      const selectFrom = (name: string, fromTeams: string[] | null) =>
+        client.patch(
+          resourceOf('Service'),
+          { namespace: 'blue', name },
+          { type: 'merge', body: { spec: { dependencies: { databaseSelector: { fromTeams } } } } },
+        );
+
+      test('a consumer that no longer names the team loses the binding, and is shown the field to set', async () => {
+        await ready('Database', 'red', 'former', { app: 'former' }, { sharedWith: ['*'] });
+        const user = await uses('Service', 'blue', 'former', {
+          databaseSelector: { matchLabels: { app: 'former' }, fromTeams: ['red'] },
+        });
+        await whenCondition(client, user, bound({ status: 'True' }));
+        await selectFrom('former', null);
+        const lost = await whenCondition(client, user, bound({ status: 'False', reason: 'BindingLost' }));
+        expect(JSON.stringify(lost.status)).toContain(
+          'Database red/former of Team red is shared, but not selected: name the team in spec.dependencies.databaseSelector.fromTeams',
+        );
+      });
+
+      test('what is shared and asked for is found, and lost when it is no longer shared', async () => {
         const database = await ready('Database', 'red', 'common', labels, { sharedWith: ['blue'] });
         const user = await uses('Service', 'blue', 'friend', selector);
+        const without = await whenCondition(client, user, bound({ status: 'False', reason: 'NoMatch' }));
+        expect(JSON.stringify(without.status)).toContain('spec.dependencies.databaseSelector.fromTeams');
+        await selectFrom('friend', ['red']);
         const [binding] = bindingsOf(await whenCondition(client, user, bound({ status: 'True' })));
         expect(binding).toMatchObject({ namespace: 'red', name: 'common' });
         if (binding === undefined) throw new Error('it is bound');
@@ -211,10 +240,76 @@ export function bindingTests(running: () => RunningPlatform): void {
 
       test('with every team means teams: a namespace of none gets nothing', async () => {
         await ready('Cache', 'red', 'public', { app: 'everyone' }, { sharedWith: ['*'] });
-        const dependencies = { cacheSelector: { matchLabels: { app: 'everyone' } } };
+        const dependencies = { cacheSelector: { matchLabels: { app: 'everyone' }, fromTeams: ['red'] } };
         await whenCondition(client, await uses('Service', 'blue', 'anyone', dependencies), bound({ status: 'True' }));
         const outside = await uses('Service', 'default', 'outsider', dependencies);
         await whenCondition(client, outside, bound({ status: 'False', reason: 'NoMatch' }));
+      });
+    });
+
+    describe('of an object that is deployed', () => {
+      /** Starts as its broker would have left it. */
+      async function deployed(name: string, dependencies: object) {
+        const user = await uses('Service', 'red', name, dependencies);
+        await whenCondition(client, user, bound({ status: 'True' }));
+        await writeStatus(client, user, { deploymentId: `${user.metadata.uid}/1/1` });
+        return user;
+      }
+      const now = async (name: string) =>
+        bindingsOf(await client.get(resourceOf('Service'), { namespace: 'red', name }));
+
+      test('a second match changes no binding and is reported; the next deployment binds it', async () => {
+        const labels = { app: 'second' };
+        await ready('Database', 'red', 'second-a', labels);
+        const user = await deployed('second', { databaseSelector: { matchLabels: labels } });
+        const before = await now('second');
+        await ready('Database', 'red', 'second-b', labels);
+        const warned = await whenCondition(client, user, bound({ status: 'True', reason: 'MatchesPending' }));
+        expect(bindingsOf(warned)).toEqual(before);
+        expect(JSON.stringify(warned.status)).toContain('Database red/second-b will be bound with the next deployment');
+        await eventually(async () => (await eventsOf(client, 'second')).includes('MatchesPending'), patient);
+        const body = { spec: { image: 'registry.company.com/second:2' } };
+        await client.patch(resourceOf('Service'), { namespace: 'red', name: 'second' }, { type: 'merge', body });
+        const after = await whenCondition(client, user, bound({ status: 'True', reason: 'AllBound' }));
+        expect(bindingsOf(after).map(({ name }) => name)).toEqual(['second-a', 'second-b']);
+        expect(bindingsOf(after)).toContainEqual(before[0]);
+      });
+
+      test('a new match is bound together with another change', async () => {
+        const labels = { app: 'together' };
+        const first = await ready('Database', 'red', 'together-a', labels);
+        const user = await deployed('together', { databaseSelector: { matchLabels: labels } });
+        await ready('Database', 'red', 'together-b', labels);
+        await whenCondition(client, user, bound({ reason: 'MatchesPending' }));
+        await rotate(first, 'second');
+        await whenCondition(client, user, bound({ reason: 'AllBound' }));
+        expect((await now('together')).map(({ name, revision }) => `${name} ${revision}`)).toEqual([
+          'together-a second',
+          'together-b first',
+        ]);
+      });
+
+      test('two names of one variable are an error that names both, and the existing binding is kept', async () => {
+        const labels = { app: 'fold' };
+        const address = { phase: 'ready', outputs: { host: 'first' } };
+        await create(client, { kind: 'Service', namespace: 'red', name: 'pay-ments', labels, status: address });
+        const user = await deployed('fold', { serviceSelector: { matchLabels: labels } });
+        const before = await now('fold');
+        await create(client, { kind: 'Service', namespace: 'red', name: 'pay.ments', labels, status: address });
+        const conflicts = async () => {
+          const failed = await whenCondition(client, user, bound({ status: 'False', reason: 'VariableConflict' }));
+          expect(JSON.stringify(failed.status)).toContain(
+            'entry host of Service red/pay-ments and entry host of Service red/pay.ments are both the variable SERVICE_PAY_MENTS_HOST',
+          );
+          expect(bindingsOf(failed)).toEqual(before);
+          return getCondition((failed.status as { conditions?: Condition[] }).conditions, 'DependenciesBound');
+        };
+        await conflicts();
+        // Another deployment, which would bind both.
+        const body = { spec: { image: 'registry.company.com/fold:2' } };
+        await client.patch(resourceOf('Service'), { namespace: 'red', name: 'fold' }, { type: 'merge', body });
+        await eventually(async () => expect((await conflicts())?.observedGeneration).toBe(2), patient);
+        await eventually(async () => (await eventsOf(client, 'fold')).includes('VariableConflict'), patient);
       });
     });
 

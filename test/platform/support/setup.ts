@@ -27,11 +27,12 @@ export interface RunningPlatform extends Platform {
   restart(): Promise<void>;
 }
 
-/** The reconcilers run with the rights of manifests/install, and without the right to read all there is. */
+/** The reconcilers run with the rights of manifests/install and manifests/connections, and without those of policies. */
 export async function startReconciledPlatform(): Promise<RunningPlatform> {
   const platform = await startPlatform();
-  for (const file of ['service-account', 'roles', 'role-platform', 'platform-admin']) {
-    const { code, stderr } = await platform.kubectl(['apply', '-f', join(manifests, 'install', `${file}.yaml`)]);
+  const installed = ['service-account', 'roles', 'role-platform', 'platform-admin'].map((name) => `install/${name}`);
+  for (const file of [...installed, 'connections/rbac']) {
+    const { code, stderr } = await platform.kubectl(['apply', '-f', join(manifests, `${file}.yaml`)]);
     if (code !== 0) throw new Error(`applying ${file}: ${stderr}`);
   }
   const asItself = platform.client.impersonate({

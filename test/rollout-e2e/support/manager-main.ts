@@ -7,6 +7,7 @@
 import { keysFromFile } from '../../../src/fleet/index.ts';
 import { createCleanup, startPlatform } from '../../../src/platform/index.ts';
 import { connect, loadKubeconfig, silentLogger } from '../../../src/runtime/index.ts';
+import { addressGuard } from '../../../src/runtime/internal.ts';
 import { intervals, systemNamespace, unapproved } from './timing.ts';
 
 const { kubeconfig, keys, helm } = JSON.parse(process.argv[2] ?? '{}') as Record<
@@ -33,6 +34,7 @@ const { ended } = await startPlatform(
       retryPeriodMilliseconds: 400,
     },
     failurePolicy: 'Ignore',
+    guard: addressGuard(['127.0.0.0/8']),
     rollouts: { keys: keysFromFile(keys), helm: { program: helm }, settings: unapproved, intervals },
     log: silentLogger,
   },

@@ -34,7 +34,7 @@ export interface FarCluster {
 }
 
 /** Registered before the platform runs: it is first in the order of names. */
-export async function addFarCluster({ client, keys, targets }: Stage): Promise<FarCluster> {
+export async function addFarCluster({ client, keys, targets, guard }: Stage): Promise<FarCluster> {
   const target = targets.find(({ name }) => name === 'dev');
   if (target === undefined) throw new Error('cluster dev not found');
   const name = 'afar';
@@ -45,6 +45,7 @@ export async function addFarCluster({ client, keys, targets }: Stage): Promise<F
     await rm(directory, { recursive: true, force: true });
   };
   try {
+    guard.allow(new URL(proxy.url).host);
     const server = { server: proxy.url, certificateAuthority: { data: proxy.authority }, source: name };
     const kubeconfig = writeKubeconfig(server, await administratorToken(target.client));
     const file = join(directory, 'kubeconfig');

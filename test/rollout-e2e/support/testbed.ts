@@ -25,7 +25,7 @@ import { keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../../
 import type { RolloutsOptions } from '../../../src/platform/index.ts';
 import { createCleanup, type Platform, type PlatformOptions, startPlatform } from '../../../src/platform/index.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
-import { coreSecrets } from '../../../src/runtime/internal.ts';
+import { type AddressGuard, addressGuard, coreSecrets } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../../support/cluster.ts';
 import { realHelm } from '../../support/helm.ts';
@@ -35,6 +35,7 @@ import {
   operatorFrom,
   serveRepository,
 } from '../../support/operator-charts.ts';
+import { webhookPorts } from '../../support/webhook-ports.ts';
 import { intervals, systemNamespace, unapproved } from './timing.ts';
 
 export const patient = { within: 300_000, every: 500 };
@@ -54,6 +55,8 @@ export interface Stage {
   /** The file with the sealing keys. */
   readonly keys: string;
   readonly helm: string;
+  /** The guard of the platform, for clusters that a test adds itself. */
+  readonly guard: AddressGuard;
   /** Runs the platform in this process. */
   run(
     options?: Partial<RolloutsOptions>,
@@ -71,7 +74,8 @@ export async function startStage(): Promise<Stage> {
   const { folder, remove } = await realHelm();
   remove();
   const helm = join(folder, 'helm');
-  const management = await startControlPlane();
+  const ports = await webhookPorts(64);
+  const management = await startControlPlane({ webhooks: ports.webhooks });
   const planes: ControlPlane[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'kidp-rollouts-'));
   const charts: OperatorChart[] = [];
@@ -104,7 +108,10 @@ export async function startStage(): Promise<Stage> {
       targets.push(target);
       await addCluster(client, keys, target);
     }
+    const hosts = [repository.url, ...targets.map(({ plane }) => plane.url)].map((each) => new URL(each).host);
+    const guard = addressGuard(hosts);
     return {
+      guard,
       management,
       client,
       targets,
@@ -122,7 +129,8 @@ export async function startStage(): Promise<Stage> {
           intervals,
           ...options,
         };
-        const parts = { client: own, platformNamespace: systemNamespace, rollouts, ...more };
+        const authenticated = ports.next(management);
+        const parts = { client: own, platformNamespace: systemNamespace, guard, rollouts, ...authenticated, ...more };
         const platform = await startPlatform(parts, undo);
         return {
           ...platform,

@@ -25,6 +25,7 @@ export interface StoredCount {
     readonly namespace?: string;
     readonly name: string;
     readonly reasons: readonly string[];
+    readonly paths: readonly string[];
   }[];
 }
 

@@ -2,12 +2,37 @@
  * Reads the fields of a CustomResourceDefinition that the gate needs. The API server has validated them; the types are
  * checked anyway.
  */
-import type { Resource } from '../../../runtime/index.ts';
+import { type Client, isNotFound, type Resource } from '../../../runtime/index.ts';
 import { type AdmissionRequest, isObject, type Json } from '../../review/decode.ts';
 
 export const definitionGroup = 'apiextensions.k8s.io';
 export const definitionKind = 'CustomResourceDefinition';
 export const definitionPlural = 'customresourcedefinitions';
+
+const definitions: Resource = {
+  group: definitionGroup,
+  version: 'v1',
+  plural: definitionPlural,
+  kind: definitionKind,
+  namespaced: false,
+};
+
+/** A DNS subdomain, as the API server requires of names of definitions. */
+const definitionName = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * `liveDefinition` returns the definition of this name in the cluster; undefined if there is none. Objects are read by
+ * its group, version and plural, never by those that a review contains.
+ */
+export async function liveDefinition(client: Client, name: string, signal: AbortSignal): Promise<Json | undefined> {
+  if (!definitionName.test(name)) return undefined;
+  try {
+    return (await client.get(definitions, { name }, { signal })) as unknown as Json;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
 
 /** `isDefinition` matches definitions, but not their status, which the API server writes. */
 export const isDefinition = ({ kind, subResource, operation }: AdmissionRequest): boolean =>

@@ -70,6 +70,12 @@ interface World {
   status?: number;
   client?: boolean;
   allowed?: boolean;
+  /** Whether the user may read the objects. */
+  reader?: boolean;
+  /** The definition in the cluster, if it is not the one of the review. */
+  live?: Json;
+  /** Collects the paths of requests. */
+  asked?: string[];
 }
 
 async function judged(request: AdmissionRequest, world: World = {}, options: CrdGateOptions = {}) {
@@ -83,7 +89,8 @@ async function judged(request: AdmissionRequest, world: World = {}, options: Crd
       const first = Array.from({ length: Math.min(broken, 1) }, () => ({
         namespace: 'default',
         name: 'one',
-        reasons: ['no'],
+        reasons: ['.spec.size: 11 is more than 10'],
+        paths: ['.spec.size'],
       }));
       return { next: undefined, remaining: undefined, objects, count: { checked: objects, broken, first } };
     },
@@ -94,19 +101,24 @@ async function judged(request: AdmissionRequest, world: World = {}, options: Crd
   }));
   const metadata = { remainingItemCount: Math.max(0, objects - 1) };
   const client = {
-    request: async () => ({
+    request: async ({ path }: { path: string }) => ({
+      path: world.asked?.push(path),
       status,
       headers: {},
       warnings: [],
       text: JSON.stringify({ items, metadata, message: 'why' }),
     }),
+    get: async () => world.live ?? request.oldObject,
     list: async () => ({ items: [], metadata: {} }),
   } as unknown as Client;
   const gate = crdGate({
     ...options,
     client: world.client === false ? undefined : client,
     comparers: { take: async () => comparer, stop: async () => {} },
-    ask: () => async () => [{ allowed: world.allowed === true }],
+    ask: () => async (questions) =>
+      questions.map((question) => ({
+        allowed: (question.kind === 'resource' && question.verb === 'get' ? world.reader : world.allowed) === true,
+      })),
   });
   expect(gate.matches(request)).toBe(true);
   const { violations, warnings, auditAnnotations } = await gate.evaluate(request, deadlineIn(30_000));
@@ -130,13 +142,59 @@ describe('a change', () => {
   });
 
   test('that breaks is denied with all there is to know', async () => {
-    const { violations } = await judged(update(), { objects: 3, broken: 2 });
+    const { violations } = await judged(update(), { objects: 3, broken: 2, reader: true });
     expect(violations.map(({ message }) => message)).toEqual([
-      'widgets.example.com: 1 breaking change; 2 of 3 stored objects would break, first: default/one: no',
+      'widgets.example.com: 1 breaking change; 2 of 3 stored objects would break, first: default/one: .spec.size: 11 is more than 10',
       'v1 .spec.size (maximum-added): A maximum of 10 was added; hits objects with .spec.size over 10; for example {"spec":{"size":11}}: .spec.size: 11 is more than the maximum 10',
     ]);
     expect(violations[0]?.next).toContain(`uid: uid-1, digest: "${digest}"`);
     expect(violations[1]).toMatchObject({ code: 'maximum-added', field: 'v1 .spec.size', next: 'Keep it as it is.' });
+  });
+
+  test('names the objects that the user must not read, and their paths, without values', async () => {
+    const { violations } = await judged(update(), { objects: 3, broken: 2 });
+    expect(violations[0]?.message).toContain('2 of 3 stored objects would break, first: default/one: .spec.size (');
+    expect(violations[0]?.message).not.toContain('11');
+  });
+
+  test('reads objects by the definition in the cluster, not by the one in the review', async () => {
+    const asked: string[] = [];
+    const claim = { ...(definition().spec as Json), group: '', names: { plural: 'secrets', kind: 'Secret' } };
+    const request = requestOf('UPDATE', definition(10), { ...definition(), spec: claim });
+    await judged(request, { objects: 1, live: definition(), asked });
+    expect(asked).toEqual(['/apis/example.com/v1/widgets']);
+  });
+
+  test('reports nothing about objects to a caller that is not the API server', async () => {
+    const forged = { ...update(), caller: { trusted: false } } as AdmissionRequest;
+    const { violations } = await judged(forged, { objects: 3, broken: 2, reader: true });
+    expect(violations[0]?.message).toContain('stored objects could not be checked: the webhook cannot authenticate');
+    const { warnings, codes } = await judged(forged, { objects: 3, broken: 2, compared: { verdict: risky } });
+    expect({ codes, warnings: warnings.join() }).toMatchObject({
+      codes: [],
+      warnings: expect.stringContaining('could not be checked'),
+    });
+    const deleted = { ...requestOf('DELETE', undefined, definition()), caller: { trusted: false } } as AdmissionRequest;
+    const refusal = await judged(deleted, { objects: 3 });
+    expect(refusal.codes).toEqual(['StoredObjectsExist']);
+    expect(refusal.violations[0]?.message).not.toMatch(/one|3/);
+  });
+
+  test.each([
+    '',
+    '..',
+    '../secrets',
+    'a/../b',
+    'widgets%2e',
+    'widgets?x=y',
+    'widgets#x',
+    'WIDGETS',
+    `${'a'.repeat(254)}`,
+  ])('of a definition called %j reads nothing', async (name) => {
+    const named = (maximum?: number) => definition(maximum, { metadata: { name } });
+    const request = { ...requestOf('UPDATE', named(10), named()), name };
+    const { violations } = await judged(request, { objects: 3, broken: 2, reader: true });
+    expect(violations[0]?.message).toContain('no CustomResourceDefinition of this name');
   });
 
   test.each([

@@ -37,7 +37,7 @@ import {
 import type { CrdMetrics, CrdReview } from './metrics.ts';
 import { type Environment, type Permission, permissionFor } from './permission.ts';
 import { newestRevision } from './previous-revision.ts';
-import { countStored, readStored, type Stored } from './stored-objects.ts';
+import { countStored, readableTo, readStored, type Stored } from './stored-objects.ts';
 
 export type { Environment } from './permission.ts';
 
@@ -91,6 +91,8 @@ const untouched: Outcome = { findings: nothing, verdict: 'none' };
 interface Question {
   readonly request: AdmissionRequest;
   readonly parts: CrdGateParts;
+  /** Whether the API server sent the request. Otherwise nothing that is read with our rights is reported. */
+  readonly trusted: boolean;
   readonly name: string;
   readonly uid: string;
   readonly deadline: Deadline;
@@ -107,7 +109,8 @@ async function evaluate(request: AdmissionRequest, deadline: Deadline, parts: Cr
   const milliseconds = Math.max(1, Math.min(limit, deadline.at - Date.now() - lastWordsMilliseconds));
   const signal = AbortSignal.timeout(milliseconds);
   const uid = textIn(metadataOf(request.oldObject), 'uid');
-  const question = { request, parts, name, uid, deadline, signal };
+  const trusted = request.caller?.trusted !== false;
+  const question = { request, parts, trusted, name, uid, deadline, signal };
   let outcome: Outcome;
   try {
     outcome = await (request.operation === 'DELETE' ? checkDeletion(question) : checkDefinition(question));
@@ -164,10 +167,12 @@ async function checkCreation(question: Question, object: Json, comparer: Compare
     return { findings, verdict: 'unreadable' };
   }
   const safe: Outcome = { findings: nothing, verdict: 'safe' };
-  const earlier = await newestRevision(parts.client, name, signal).catch((error: unknown) => {
-    parts.log?.warn('reading earlier revisions of a definition failed', { name, error });
-    return undefined;
-  });
+  const earlier = await newestRevision(question.trusted ? parts.client : undefined, name, signal).catch(
+    (error: unknown) => {
+      parts.log?.warn('reading earlier revisions of a definition failed', { name, error });
+      return undefined;
+    },
+  );
   if (earlier === undefined) return safe;
   const again = await comparer.compare(earlier.text, text);
   if ('unreadable' in again || again.verdict.verdict !== 'breaking') return safe;
@@ -178,7 +183,7 @@ async function checkCreation(question: Question, object: Json, comparer: Compare
 }
 
 async function checkChange(question: Question, object: Json, oldObject: Json, comparer: Comparer): Promise<Outcome> {
-  const { parts, signal } = question;
+  const { signal } = question;
   const [before, after] = [writeJson(oldObject), writeJson(object)];
   const compared = await comparer.compare(before, after);
   if ('unreadable' in compared) {
@@ -203,10 +208,20 @@ async function checkChange(question: Question, object: Json, oldObject: Json, co
   // they cannot be read until this very change is applied.
   if (verdict.verdict === 'risky' && !verdict.changes.some(dependsOnObjects))
     return { findings: { ...nothing, warnings: riskyWarnings(verdict), ...annotated(verdict) }, verdict: 'risky' };
-  const stored = await readStored({ client: parts.client, definition: oldObject, comparer, signal });
+  const read = await readStored({ client: readerOf(question), name: question.name, comparer, signal });
+  const stored = await readableTo(askFor(question, signal), read);
   const findings = await settle(question, oldObject, verdict, stored);
   return { findings, verdict: stored.broken > 0 ? 'breaking' : verdict.verdict, stored };
 }
+
+/** Whoever forged a review could choose the schema that decides what is reported about the objects. */
+const readerOf = ({ parts, trusted }: Question) =>
+  !trusted
+    ? { none: 'the webhook cannot authenticate the API server (see docs/security/authenticate-the-api-server.md)' }
+    : (parts.client ?? { none: 'there is no cluster to read them from' });
+
+const askFor = ({ request, parts }: Question, signal: AbortSignal): AskAuthorizer =>
+  parts.ask?.(request.userInfo ?? {}, () => signal) ?? denyAccess;
 
 const dependsOnObjects = (change: Change): boolean => change.class !== 'safe' && isSeenInObjects(change.kind);
 
@@ -218,7 +233,7 @@ async function settle(question: Question, before: Json, verdict: Verdict, stored
   const { parts } = question;
   const breaks = verdict.verdict === 'breaking' || stored.broken > 0;
   const isKnown = stored.incomplete === undefined || !verdict.changes.some(mattersUnread);
-  const harmless = !breaks && (isKnown || parts.client === undefined || parts.whenIncomplete === 'warn');
+  const harmless = !breaks && (isKnown || 'none' in readerOf(question) || parts.whenIncomplete === 'warn');
   if (harmless) return { ...nothing, warnings: riskyWarnings(verdict, stored), ...annotated(verdict) };
   if (breaks && parts.allowUnused === true && isUnused(before, verdict, stored))
     return { ...nothing, warnings: unusedWarnings(verdict, stored), ...annotated(verdict, 'unused') };
@@ -257,9 +272,11 @@ async function checkDeletion(question: Question): Promise<Outcome> {
   const { request, parts, name, uid, signal } = question;
   const { oldObject } = request;
   if (oldObject === undefined || typeof metadataOf(oldObject).deletionTimestamp === 'string') return untouched;
-  const objects = await countStored({ client: parts.client, definition: oldObject, signal });
+  const client = parts.client ?? { none: 'there is no cluster to query' };
+  const counted = await countStored({ client, name, signal });
+  if ('total' in counted && counted.total === 0) return { findings: nothing, verdict: 'safe' };
+  const objects = question.trusted ? counted : { unknown: 'it is reported to the API server only' };
   const total = 'unknown' in objects ? undefined : objects.total;
-  if (total === 0) return { findings: nothing, verdict: 'safe' };
   const confirmed = uid !== '' && annotationOf(oldObject, CONFIRM_DELETE)?.trim() === uid;
   const digest = digestOf(oldObject, undefined);
   const by = confirmed ? `the annotation ${CONFIRM_DELETE}` : (await permitted(question, digest)).by;
@@ -272,11 +289,13 @@ async function checkDeletion(question: Question): Promise<Outcome> {
 }
 
 /** Looks up the permission with a time limit of its own, because reading objects may have used up the first one. */
-function permitted({ request, parts, name, uid, deadline }: Question, digest: string): Promise<Permission> {
+async function permitted(question: Question, digest: string): Promise<Permission> {
+  const { request, parts, name, uid, deadline, trusted } = question;
   const signal = AbortSignal.timeout(Math.max(1, deadline.at - Date.now() - farewellMilliseconds));
   const { client, environment = 'production' } = parts;
-  const ask = parts.ask?.(request.userInfo ?? {}, () => signal) ?? denyAccess;
-  return permissionFor({ request, name, uid, digest, client, ask, environment, signal });
+  const ask = askFor(question, signal);
+  const permission = await permissionFor({ request, name, uid, digest, client, ask, environment, signal });
+  return trusted ? permission : { ...permission, notes: [] };
 }
 
 const subjectOf = ({ name, uid, parts }: Question, digest: string, notes: readonly string[]): Subject => ({

@@ -181,11 +181,15 @@ function violationOf(change: Change): Violation {
   };
 }
 
-function exampleOf({ object, request, because }: Witness): string {
-  const shown = request ?? (object === undefined ? '' : JSON.stringify(object));
-  const cut = shown.length > longestExample ? `${shown.slice(0, longestExample)}…` : shown;
+function exampleOf({ object, update, request, because }: Witness): string {
+  const cut =
+    update === undefined
+      ? shortened(request ?? (object === undefined ? '' : JSON.stringify(object)))
+      : `${shortened(JSON.stringify(object ?? {}))} updated to ${shortened(JSON.stringify(update))}`;
   return cut === '' ? `for example: ${because}` : `for example ${cut}: ${because}`;
 }
+
+const shortened = (text: string): string => (text.length > longestExample ? `${text.slice(0, longestExample)}…` : text);
 
 const placed = ({ version, path, kind }: Change, message: string): string =>
   `${[version, path].filter((part) => part !== '').join(' ')} (${kind}): ${message}`;

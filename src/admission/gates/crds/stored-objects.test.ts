@@ -33,13 +33,13 @@ function clusterOf(sizes: readonly number[]) {
     // Blanks in place of fields: only the length is looked at.
     return { status: 200, headers: {}, warnings: [], text: text.padEnd(bytes) };
   };
-  return { asked, client: { request } as unknown as Client };
+  return { asked, client: { request, get: async () => definition } as unknown as Client };
 }
 
 const read = (client: Client) => {
   const comparison = startComparison();
   const comparer: Pick<Comparer, 'add'> = { add: async (list) => comparison.add(list) };
-  return readStored({ client, definition, comparer, signal: new AbortController().signal });
+  return readStored({ client, name: 'widgets.example.com', comparer, signal: new AbortController().signal });
 };
 
 const MB = 2 ** 20;
@@ -81,6 +81,7 @@ test('whatever the sizes, all are read once, and no page that is taken is larger
 test('another connection failure is reported together with the progress', async () => {
   const { client } = clusterOf(Array(100).fill(500));
   const failing = {
+    ...client,
     request: (asked: RawRequest) =>
       asked.query?.continue === undefined
         ? client.request(asked)

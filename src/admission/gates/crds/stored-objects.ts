@@ -3,13 +3,17 @@
  * Each page is released before the next one is requested. The result states how many were checked. The size of a page
  * is bounded, whatever the size of the objects.
  */
-import { type Client, ConnectionError } from '../../../runtime/index.ts';
+import type { AskAuthorizer } from '../../../policy/index.ts';
+import { type Client, ConnectionError, type Resource } from '../../../runtime/index.ts';
+import { resourcePath } from '../../../runtime/internal.ts';
 import type { Json } from '../../review/decode.ts';
 import type { StoredCount } from './comparison.ts';
 import type { Comparer } from './comparison-pool.ts';
-import { isEstablished, resourceOf } from './definition.ts';
+import { isEstablished, liveDefinition, resourceOf } from './definition.ts';
 
 export interface Stored extends StoredCount {
+  /** The resource that the objects were read from. */
+  readonly resource?: Resource | undefined;
   /** The total number of objects, as far as it is known. */
   readonly total: number;
   /** Why not all objects were checked; undefined if they were. */
@@ -17,10 +21,10 @@ export interface Stored extends StoredCount {
 }
 
 interface StoredQuestion {
-  /** The client. Without it, no objects are read. */
-  readonly client: Client | undefined;
-  /** The stored definition. */
-  readonly definition: Json;
+  /** The client; without it, no objects are read, for this reason. */
+  readonly client: Client | { readonly none: string };
+  /** The name of the definition. */
+  readonly name: string;
   readonly comparer: Pick<Comparer, 'add'>;
   readonly signal: AbortSignal;
 }
@@ -34,15 +38,33 @@ const wantedBytes = 4 * 1024 * 1024;
 const mostBytes = 8 * 1024 * 1024;
 const step = 8;
 
-export async function readStored(question: StoredQuestion): Promise<Stored> {
-  const { client, definition, comparer, signal } = question;
-  const path = pathOf(definition);
+/** Where the objects are, or why they cannot be read. */
+type Source = { readonly resource: Resource; readonly path: string; readonly definition: Json };
+
+async function sourceOf(client: Client, name: string, signal: AbortSignal): Promise<Source | string> {
+  const definition = await liveDefinition(client, name, signal);
+  if (definition === undefined) return 'the cluster has no CustomResourceDefinition of this name';
+  const resource = resourceOf(definition);
+  if (resource === undefined) return 'no version is served, so they cannot be read';
+  return { resource, path: resourcePath(resource, {}), definition };
+}
+
+export async function readStored({ client, name, comparer, signal }: StoredQuestion): Promise<Stored> {
   let count = none;
   let total = 0;
-  const stop = (incomplete: string): Stored => ({ ...count, total: Math.max(total, count.checked), incomplete });
-  if (client === undefined) return stop('there is no cluster to read them from');
-  if (path === undefined) return stop('no version is served, so they cannot be read');
+  let resource: Resource | undefined;
+  const stop = (incomplete: string): Stored => ({
+    ...count,
+    resource,
+    total: Math.max(total, count.checked),
+    incomplete,
+  });
+  if ('none' in client) return stop(client.none);
   try {
+    const source = await sourceOf(client, name, signal);
+    if (typeof source === 'string') return stop(source);
+    const { path, definition } = source;
+    resource = source.resource;
     for (let next: string | undefined, limit = firstPage; ; ) {
       const answer = await pageOf(client, path, { limit, next, signal });
       if (answer === undefined) {
@@ -55,7 +77,7 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
       const page = await comparer.add(text);
       count = page.count;
       total = count.checked + (page.remaining ?? 0);
-      if (page.next === undefined) return { ...count, total: count.checked, incomplete: undefined };
+      if (page.next === undefined) return { ...count, resource, total: count.checked, incomplete: undefined };
       next = page.next;
       limit = Math.min(limit * step, limitFor(text.length, page.objects));
     }
@@ -65,16 +87,47 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
   }
 }
 
+/**
+ * `readableTo` leaves out the values of objects that the user must not read: of those, only the name and the paths are
+ * reported.
+ */
+export async function readableTo(ask: AskAuthorizer, stored: Stored): Promise<Stored> {
+  const { resource, first } = stored;
+  if (resource === undefined || first.length === 0) return stored;
+  const answers = await ask(
+    first.map(({ namespace = '', name }) => ({
+      kind: 'resource' as const,
+      subject: 'requester' as const,
+      verb: 'get',
+      group: resource.group,
+      resource: resource.plural,
+      subresource: '',
+      namespace,
+      name,
+      fieldSelector: '',
+      labelSelector: '',
+    })),
+  ).catch(() => []);
+  const shown = first.map((object, index) =>
+    answers[index]?.allowed === true ? object : { ...object, reasons: object.paths.map(withoutValue) },
+  );
+  return { ...stored, first: shown };
+}
+
+const withoutValue = (path: string): string =>
+  `${path === '' ? 'the object' : path} (the value is shown to users who can get the object)`;
+
 /** `countStored` counts the objects without reading them. */
 export async function countStored({
   client,
-  definition,
+  name,
   signal,
 }: Omit<StoredQuestion, 'comparer'>): Promise<{ total: number; first: string } | { unknown: string }> {
-  const path = pathOf(definition);
-  if (client === undefined) return { unknown: 'there is no cluster to query' };
-  if (path === undefined) return { unknown: 'no version is served' };
+  if ('none' in client) return { unknown: client.none };
   try {
+    const source = await sourceOf(client, name, signal);
+    if (typeof source === 'string') return { unknown: source };
+    const { path, definition } = source;
     const { status, text } = await list(client, path, { limit: 1, signal });
     if (status === 404 && !isEstablished(definition)) return { total: 0, first: '' };
     if (status !== 200) return { unknown: `GET ${path} returned ${status}${messageIn(text)}` };
@@ -83,17 +136,12 @@ export async function countStored({
       metadata?: { remainingItemCount?: number };
     };
     const [first] = items ?? [];
-    const name = [first?.metadata?.namespace, first?.metadata?.name].filter((part) => part !== undefined).join('/');
-    return { total: (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0), first: name };
+    const key = [first?.metadata?.namespace, first?.metadata?.name].filter((part) => part !== undefined).join('/');
+    return { total: (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0), first: key };
   } catch (error) {
     if (signal.aborted) return { unknown: 'the time limit was reached' };
     return { unknown: error instanceof Error ? error.message : String(error) };
   }
-}
-
-function pathOf(definition: Json): string | undefined {
-  const resource = resourceOf(definition);
-  return resource === undefined ? undefined : `/apis/${resource.group}/${resource.version}/${resource.plural}`;
 }
 
 interface PageRequest {

@@ -3,6 +3,7 @@
  * request, before the gates, so that they are functions of values. Without a cluster (the CLI) it is unknown.
  */
 import { isObject, type Json } from '../../review/decode.ts';
+import type { HostLookup } from '../hosts/lookup.ts';
 
 export interface ReadOwner {
   /** Bypasses the cache. Used before a denial that depends on the result. */
@@ -23,6 +24,8 @@ export interface OwnerLookup {
     name: string,
     options?: ReadOwner,
   ): Promise<{ readonly owner: Owner | undefined } | undefined>;
+  /** Looks up hosts; undefined if they are not checked. */
+  readonly hosts?: HostLookup | undefined;
   /** Returns the name of the Team that owns the namespace, or undefined. */
   teamOf(namespace: string, options?: ReadOwner): Promise<string | undefined>;
 }
@@ -88,7 +91,7 @@ export async function resolveChain(
     if (owner.kind === 'Team') {
       const team = await lookup.team(owner.name, options);
       if (team === undefined) return { end: 'missing', path, ...withForeign(foreign) };
-      foreign ??= await foreignTeam(team.namespace, namespace, path, lookup, options);
+      foreign ??= await foreignTeam({ name: owner.name, ...team }, namespace, path, lookup, options);
       return { end: 'team', team: team.namespace, path, ...withForeign(foreign) };
     }
     foreign ??= await foreignApplication(owner, namespace, lookup, options);
@@ -155,16 +158,16 @@ const nameOf = ({ metadata }: Json): unknown => (isObject(metadata) ? metadata.n
  * allowed.
  */
 async function foreignTeam(
-  teamNamespace: string,
+  team: { readonly name: string; readonly namespace: string },
   namespace: string | undefined,
   path: readonly string[],
   lookup: OwnerLookup,
   options: ReadOwner,
 ): Promise<OwnerChain['foreign']> {
-  if (namespace === undefined || namespace === teamNamespace) return undefined;
+  if (namespace === undefined) return undefined;
   const home = await lookup.teamOf(namespace, options);
-  if (home === undefined) return undefined;
-  return { owner: `${path.at(-1)} (namespace ${teamNamespace})`, namespace: `${namespace}, which is of Team ${home}` };
+  if (home === undefined || home === team.name) return undefined;
+  return { owner: `${path.at(-1)} (namespace ${team.namespace})`, namespace: `${namespace}, which is of Team ${home}` };
 }
 
 /** Detects an owning Application in the namespace of a Team while the object is in another namespace. */

@@ -12,9 +12,10 @@ import type { AdmissionRequest } from '../../review/decode.ts';
  * fixed or deleted.
  */
 export function withoutItself(set: PolicySet, request: AdmissionRequest): PolicySet {
-  const { kind, name, object, operation } = request;
+  const { kind, name, object, oldObject, operation } = request;
   if (kind.group !== GROUP || kind.kind !== policyKind.kind) return set;
-  const own = name ?? (object?.metadata as { name?: unknown } | undefined)?.name;
+  // The deletion of a collection names no object.
+  const own = name ?? ((object ?? oldObject)?.metadata as { name?: unknown } | undefined)?.name;
   const itself = set.policies.find(({ model }) => model.kind === 'Policy' && model.name === own);
   // Hardly any Policy matches Policies; only then is there something to exclude.
   if (itself === undefined || !policyMatchesType(itself.model, typeOf(request), operation)) return set;

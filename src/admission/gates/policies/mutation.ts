@@ -19,6 +19,8 @@ interface MutationQuestion {
   readonly ask: AskAuthorizer;
   /** Selects the mutations by their reinvocation policy. */
   readonly reinvocation: 'Never' | 'IfNeeded';
+  /** Whether params and context are read. Their values can become part of the patch. */
+  readonly reads: boolean;
   /** The deadline in milliseconds since 1970. */
   readonly deadline: number;
 }
@@ -33,13 +35,14 @@ export interface PolicyMutationResult {
 const mostRounds = 8;
 
 export async function applyPolicyMutations(question: MutationQuestion): Promise<PolicyMutationResult> {
-  const { set, world, request, ask, reinvocation, deadline } = question;
+  const { set, world, request, ask, reinvocation, reads, deadline } = question;
   const others = withoutItself(set, request);
   const answers = new Map<string, AuthorizationAnswer>();
   const answered: World = {
     now: world.now,
     namespace: (name) => world.namespace(name),
-    find: (query) => world.find(query),
+    // Schemas are public: every user can read them.
+    find: (query) => (reads || query.apiVersion.startsWith('apiextensions.k8s.io/') ? world.find(query) : undefined),
     authorize: (question) => answers.get(keyOf(question)),
     kindOf: (group, version, plural) => world.kindOf?.(group, version, plural),
     schema: (kind) => world.schema?.(kind),

@@ -1,8 +1,9 @@
 /**
- * Turns the bindings of a Service into environment variables: `DATABASE_USERS_PASSWORD` is the entry `password` of the Database `users`.
+ * Turns the bindings of a Service into environment variables.
  * A binding carries credentials that are encrypted to this broker or, in the management cluster, the name of a Secret.
  */
 import type { BoundConnection, DeploymentRequest } from '../../messages.ts';
+import { variableConflicts, variableName } from '../../variables.ts';
 import { permanent } from '../provider.ts';
 
 interface BindingSources {
@@ -15,15 +16,20 @@ export async function environmentOf(
   { bindings = [] }: DeploymentRequest,
   sources: BindingSources,
 ): Promise<Record<string, string>> {
-  const environment: Record<string, string> = {};
-  for (const binding of bindings) {
-    const others = bindings.filter(({ kind, name }) => kind === binding.kind && name === binding.name);
-    const prefix = [binding.kind, ...(others.length > 1 ? [binding.namespace] : []), binding.name];
-    for (const [key, value] of Object.entries(await valuesOf(binding, sources))) {
-      environment[variable([...prefix, key])] = value;
-    }
+  const all: (readonly [BoundConnection, Record<string, string>])[] = [];
+  for (const binding of bindings) all.push([binding, await valuesOf(binding, sources)]);
+  const [conflict] = variableConflicts(all.map(([binding, values]) => [binding, Object.keys(values)]));
+  if (conflict !== undefined) {
+    throw permanent(
+      'variable-conflict',
+      `${conflict.text}: rename a resource or an entry, or select only one of them in spec.dependencies`,
+    );
   }
-  return environment;
+  return Object.fromEntries(
+    all.flatMap(([binding, values]) =>
+      Object.entries(values).map(([key, value]) => [variableName(binding, key), value]),
+    ),
+  );
 }
 
 async function valuesOf(
@@ -38,9 +44,3 @@ async function valuesOf(
     `the request has no readable credentials for ${kind} ${namespace}/${name}: publish an encryption key for this broker, or run it in the management cluster`,
   );
 }
-
-const variable = (parts: readonly string[]): string =>
-  parts
-    .join('_')
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]/g, '_');

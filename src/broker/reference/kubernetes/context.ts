@@ -1,4 +1,5 @@
 /** Collects what a plan needs besides the request: stored or generated values, and the connections of bound resources. */
+import { USABLE_BY_ANNOTATION } from '../../../api/index.ts';
 import type { Client } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -12,6 +13,7 @@ import type { ManifestContext } from './manifests.ts';
 import { bounded, isOurs, namespaceOf, ROTATE_LABEL } from './names.ts';
 import { secrets } from './resources.ts';
 import { secretName, secretValues } from './secret.ts';
+import { isMarkedFor, notUsable } from './usable-secrets.ts';
 
 interface ContextOptions {
   readonly client: Client;
@@ -88,7 +90,8 @@ export class ContextReader {
         return cacheValues(request, previous, renew);
       case 'Secret': {
         const namespace = request.target.parameters?.secretStoreNamespace;
-        const readStore = namespace === undefined ? undefined : (name: string) => this.#readSecret(namespace, name);
+        const readStore =
+          namespace === undefined ? undefined : (name: string) => this.#readStore(request, namespace, name);
         return secretValues(request, previous, renew, readStore);
       }
       default:
@@ -108,6 +111,16 @@ export class ContextReader {
       },
       secret: async (namespace, name) => (managementCluster ? this.#readSecret(namespace, name) : undefined),
     });
+  }
+
+  /** The store has the Secrets of many teams: each says which namespaces may copy it. */
+  async #readStore({ resource }: DeploymentRequest, namespace: string, name: string) {
+    const found = await getOrUndefined<SecretObject>(this.#options.client, secrets, { namespace, name });
+    if (found !== undefined && isMarkedFor(found.metadata, resource.namespace)) return valuesOf(found);
+    throw notUsable(
+      `Secret ${name} of the secret store does not exist, or is not marked as usable by namespace ${resource.namespace}`,
+      `Correct remoteRef.path, or ask an administrator to annotate the Secret in namespace ${namespace} with ${USABLE_BY_ANNOTATION}: ${resource.namespace}`,
+    );
   }
 
   async #readSecret(namespace: string, name: string): Promise<Record<string, string> | undefined> {

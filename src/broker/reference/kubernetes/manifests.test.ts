@@ -95,15 +95,33 @@ describe('what cannot be had is a permanent failure that says what to do', () =>
       spec: { image, ports: [{ port: 80 }], loadBalancer: { scope: 'internal' } },
       code: 'no-internal-ingress',
       reason: 'an internal service must not get a class that may be open to the internet',
+      parameters: { ingressClass: 'any', externalIngressClass: 'public', ingressDomain: 'example.com' },
     },
     {
       kind: 'Service',
-      spec: { image, ports: [{ port: 80 }], loadBalancer: { sourceRanges: ['10.0.0.0/8'] } },
+      spec: { image, ports: [{ port: 80 }], loadBalancer: {} },
+      code: 'no-internal-ingress',
+      reason: 'nor must one that does not say who can reach it',
+      parameters: { ingressClass: 'any', externalIngressClass: 'public', ingressDomain: 'example.com' },
+    },
+    {
+      kind: 'Service',
+      spec: { image, ports: [{ port: 80 }], loadBalancer: { scope: 'external' } },
+      code: 'no-host',
+      reason: 'an Ingress without a host receives the requests for every host',
+    },
+    {
+      kind: 'Service',
+      spec: {
+        image,
+        ports: [{ port: 80 }],
+        loadBalancer: { scope: 'external', host: 'a.example.com', sourceRanges: ['10.0.0.0/8'] },
+      },
       code: 'no-source-ranges',
       reason: 'a restriction that nobody reads',
     },
-  ] as const)('$kind: $reason', ({ kind, spec, code }) => {
-    const request = requestFor(kind, spec);
+  ] as const)('$kind: $reason', ({ kind, spec, code, ...more }) => {
+    const request = requestFor(kind, spec, more);
     const decide = () => manifestsFor(request, { values: {}, rotation: {}, environment: {}, images: {} });
     expect(decide).toThrow(ProviderFailure);
     expect(decide).toThrow(expect.objectContaining({ code, class: 'permanent' }));
@@ -115,13 +133,19 @@ describe('a value from the store of secrets', () => {
   test.each([
     { remoteRef: { path: 'p' }, store: undefined, code: 'no-secret-store', reason: 'the target has no store' },
     { remoteRef: { path: 'p', version: '2' }, store: two, code: 'no-secret-versions', reason: 'a version' },
-    { remoteRef: { path: 'p' }, store: async () => undefined, code: 'no-such-secret', reason: 'nothing there' },
     { remoteRef: { path: 'p' }, store: two, code: 'no-such-property', reason: 'which of two?' },
     { remoteRef: { path: 'p', property: 'x' }, store: two, code: 'no-such-property', reason: 'no such entry' },
   ])('cannot be fetched: $reason', async ({ remoteRef, store, code }) => {
     const request = requestFor('Secret', { keys: [{ name: 'k', remoteRef }] });
     await expect(secretValues(request, {}, false, store)).rejects.toMatchObject({ code, class: 'permanent' });
   });
+});
+
+test('a Service without a host gets one in the domain of its target', async () => {
+  const spec = { image: 'app:1', ports: [{ port: 80 }], loadBalancer: { scope: 'external' } };
+  const request = requestFor('Service', spec, { parameters: { ingressDomain: 'apps.example.com' } });
+  const ingress = manifestsFor(request, await contextOf(request)).find(({ kind }) => kind === 'Ingress');
+  expect(ingress?.spec).toMatchObject({ rules: [{ host: 'users.team-backend.apps.example.com' }] });
 });
 
 test('a name is never too long for what Kubernetes makes of it', async () => {

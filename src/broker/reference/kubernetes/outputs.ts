@@ -7,7 +7,7 @@ import { databaseName } from './database.ts';
 import { namespaceOf, selectorOf } from './names.ts';
 import { replicasOf } from './readiness.ts';
 import { secretName } from './secret.ts';
-import { serviceName } from './service.ts';
+import { hostOf, serviceName } from './service.ts';
 
 export function outputsOf(
   request: DeploymentRequest,
@@ -34,17 +34,15 @@ export function outputsOf(
 }
 
 export function serviceReport(request: DeploymentRequest, deployment: UnknownObject): Partial<Report> {
-  const balancer = (
-    request.spec as { loadBalancer?: { enabled?: boolean; host?: string; path?: string; tls?: object } }
-  ).loadBalancer;
-  const exposed = balancer !== undefined && balancer.enabled !== false && balancer.host !== undefined;
+  const balancer = (request.spec as { loadBalancer?: { enabled?: boolean; path?: string; tls?: object } }).loadBalancer;
+  const exposed = balancer !== undefined && balancer.enabled !== false;
   return {
     ...replicasOf(deployment),
     selector: Object.entries(selectorOf(request, 'service'))
       .map(([key, value]) => `${key}=${value}`)
       .join(','),
     ...(exposed
-      ? { url: `${balancer.tls === undefined ? 'http' : 'https'}://${balancer.host}${balancer.path ?? '/'}` }
+      ? { url: `${balancer.tls === undefined ? 'http' : 'https'}://${hostOf(request)}${balancer.path ?? '/'}` }
       : {}),
   };
 }

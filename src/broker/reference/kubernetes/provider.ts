@@ -28,6 +28,7 @@ import { readinessOf } from './readiness.ts';
 import { ClusterRecords } from './records.ts';
 import { deleteObjects } from './removal.ts';
 import { type Manifest, namespaces, resourceOf } from './resources.ts';
+import { requireUsableSecrets } from './usable-secrets.ts';
 
 interface KubernetesProviderOptions {
   /** The name of the broker. */
@@ -122,6 +123,8 @@ class KubernetesProvider implements Provider {
 
   async observe(record: DeploymentRecord): Promise<ProviderState> {
     const { request } = record;
+    // A mark can be removed while the Service runs.
+    await requireUsableSecrets(request, this.#context.stored);
     let compared = await this.#compare(record, this.#cached);
     // The cache may be behind this broker's own writes, so drift is confirmed with the API server.
     if (compared.drift.length > 0) compared = await this.#compare(record, this.#context.stored);
@@ -183,6 +186,7 @@ class KubernetesProvider implements Provider {
     const { request } = record;
     const namespace = namespaceOf(request);
     this.#uidsByLabel.set(labelValue(record.uid), record.uid);
+    await requireUsableSecrets(request, this.#context.stored);
     const context = await this.#context.forDeployment(request, present, renew);
     const manifests = manifestsFor(request, context);
     await this.#ensureNamespace(namespace);

@@ -26,8 +26,8 @@ export function secretManifests(request: DeploymentRequest, { values, rotation }
   ];
 }
 
-/** Returns the entries of a Secret in the store; undefined if it does not exist. */
-type ReadStore = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
+/** Returns the entries of a Secret in the store; rejects if the object must not use it, or it does not exist. */
+type ReadStore = (name: string) => Promise<Readonly<Record<string, string>>>;
 
 /** `secretValues` keeps generated values until rotation is due, and reads values of the store each time. */
 export async function secretValues(
@@ -63,12 +63,6 @@ async function fetchValue(
     );
   }
   const entries = await store(path);
-  if (entries === undefined) {
-    throw permanent(
-      'no-such-secret',
-      `Secret "${path}" does not exist in the secret store of DeploymentTarget ${target.name}: create it, or correct remoteRef.path`,
-    );
-  }
   const keys = Object.keys(entries);
   const key = property ?? (keys.length === 1 ? keys[0] : undefined);
   const value = key === undefined ? undefined : entries[key];

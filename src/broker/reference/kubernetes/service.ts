@@ -182,8 +182,9 @@ function autoscaler(request: DeploymentRequest, spec: Spec): Manifest {
 }
 
 function ingress(request: DeploymentRequest, spec: Spec): Manifest {
-  const { scope, host, path = '/', port, tls, sourceRanges } = spec.loadBalancer ?? {};
+  const { scope, path = '/', port, tls, sourceRanges } = spec.loadBalancer ?? {};
   const backend = chosenPort(spec, port, 'spec.loadBalancer.port');
+  const host = hostOf(request);
   const className = ingressClass(request, scope);
   const metadata = metadataOf(request, serviceName(request));
   return {
@@ -197,14 +198,14 @@ function ingress(request: DeploymentRequest, spec: Spec): Manifest {
         : {
             tls: [
               {
-                ...(host === undefined ? {} : { hosts: [host] }),
+                hosts: [host],
                 ...(tls.secretName === undefined ? {} : { secretName: tls.secretName }),
               },
             ],
           }),
       rules: [
         {
-          ...(host === undefined ? {} : { host }),
+          host,
           http: {
             paths: [
               {
@@ -220,18 +221,28 @@ function ingress(request: DeploymentRequest, spec: Spec): Manifest {
   };
 }
 
-/** An internal Service must never get an ingress class that is reachable from the internet. */
+/** The host of the Ingress. An Ingress without one would receive the requests for every host. */
+export function hostOf(request: DeploymentRequest): string {
+  const { target, resource } = request;
+  const { host } = (request.spec as Spec).loadBalancer ?? {};
+  if (host !== undefined) return host;
+  const domain = target.parameters?.ingressDomain;
+  if (domain !== undefined) return `${serviceName(request)}.${resource.namespace}.${domain}`;
+  throw permanent(
+    'no-host',
+    `spec.loadBalancer.host is not set, and the target ${target.name} has no domain for such services: set the host, or spec.parameters.ingressDomain of the DeploymentTarget`,
+  );
+}
+
+/** Only `scope: external` gives an ingress class that may be reachable from the internet. */
 function ingressClass({ target }: DeploymentRequest, scope: string | undefined): string | undefined {
   const parameters = target.parameters ?? {};
-  if (scope === 'internal') {
-    if (parameters.internalIngressClass !== undefined) return parameters.internalIngressClass;
-    throw permanent(
-      'no-internal-ingress',
-      `the target ${target.name} does not say which ingress class is internal: set spec.parameters.internalIngressClass of the DeploymentTarget`,
-    );
-  }
   if (scope === 'external') return parameters.externalIngressClass ?? parameters.ingressClass;
-  return parameters.ingressClass;
+  if (parameters.internalIngressClass !== undefined) return parameters.internalIngressClass;
+  throw permanent(
+    'no-internal-ingress',
+    `the target ${target.name} does not say which ingress class is internal: set spec.parameters.internalIngressClass of the DeploymentTarget, or spec.loadBalancer.scope to external`,
+  );
 }
 
 /** Each ingress controller has its own annotation for this; without the right one, every source would be allowed. */

@@ -39,7 +39,10 @@ export async function format(report: Report, as: OutputFormat): Promise<string> 
     case 'json':
       return `${JSON.stringify(shown(report), null, 2)}\n`;
     case 'yaml':
-      return (await import('yaml')).stringify(shown(report), { aliasDuplicateObjects: false, lineWidth: 0 });
+      return (await import('../../common/yaml.ts')).safeYaml(shown(report), {
+        aliasDuplicateObjects: false,
+        lineWidth: 0,
+      });
     case 'sarif':
       return asSarif(report);
     case 'junit':

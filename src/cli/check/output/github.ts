@@ -1,6 +1,8 @@
 /** Workflow commands of GitHub Actions: each finding becomes an annotation at its line in the pull request. */
 
 import { resultText } from '../../../policy/index.ts';
+import { plainLine, plainText } from '../../../runtime/internal.ts';
+import { withoutCommands } from '../../common/streams.ts';
 import type { Problem } from '../../documents/index.ts';
 import { type CheckResult, describeResource, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
@@ -11,7 +13,8 @@ export function asGithub(report: Report): string {
   const findings = report.results.filter(isFinding).toSorted((one, other) => rank(one) - rank(other));
   const lines = [...report.problems.map(problemCommand), ...findings.map(annotation)];
   // Plain lines are for the log.
-  if (report.problems.length === 0 && !report.quiet) lines.push(...summary(report));
+  if (report.problems.length === 0 && !report.quiet)
+    lines.push(...summary(report).map((line) => withoutCommands(plainLine(line))));
   return lines.map((line) => `${line}\n`).join('');
 }
 
@@ -41,4 +44,5 @@ export function command(
   return `::${level} ${written.join(',')}::${escaped(message)}`;
 }
 
-const escaped = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const escaped = (text: string): string =>
+  plainText(text.replaceAll('\r\n', '\n')).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');

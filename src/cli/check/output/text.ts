@@ -1,12 +1,14 @@
 /** For people: a line for each finding, as compilers write them, and what it comes to. */
 import { resultText } from '../../../policy/index.ts';
+import { plainValues } from '../../../runtime/internal.ts';
 import { type CheckResult, describeResource, fails, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
 
 /** The number of names that are listed of objects that are otherwise only counted. */
 const MOST_NAMED = 5;
 
-export function asText(report: Report): string {
+export function asText(given: Report): string {
+  const report = plainValues(given);
   const paint = report.colour ? coloured : plain;
   const findings = report.results.filter(isFinding).filter((result) => !report.quiet || fails(result, report.failOn));
   const lines = findings.map((result) => findingLine(result, paint));

@@ -99,7 +99,7 @@ const compared: fc.Arbitrary<Compared> = fc
       changes,
       digest: 'sha256:0',
     },
-    objects: { checked: 2, broken: 1, first: [{ namespace: 'shop', name: 'a', reasons: [reason] }] },
+    objects: { checked: 2, broken: 1, first: [{ namespace: 'shop', name: 'a', reasons: [reason], paths: ['.spec'] }] },
   }));
 
 const report: fc.Arbitrary<CrdReport> = fc.record({

@@ -33,7 +33,10 @@ export async function format(report: CrdReport, as: CrdFormat): Promise<string> 
     case 'json':
       return asJson(report);
     case 'yaml':
-      return (await import('yaml')).stringify(shown(report), { aliasDuplicateObjects: false, lineWidth: 0 });
+      return (await import('../../common/yaml.ts')).safeYaml(shown(report), {
+        aliasDuplicateObjects: false,
+        lineWidth: 0,
+      });
     case 'sarif':
       return asSarif(report);
     case 'github':

@@ -5,7 +5,6 @@ import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
 import {
   decisionInWords,
-  exampleLines,
   nameInWords,
   objectsInWords,
   ofClass,
@@ -13,6 +12,7 @@ import {
   summary,
   tally,
   witnessInWords,
+  witnessLines,
 } from './phrases.ts';
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
@@ -82,7 +82,7 @@ function details(change: Change, { before, after }: Compared): string {
     ...(hits === '' ? [] : [`**Hits:** ${text(hits)}`, '']),
     ...(advice === '' ? [] : [`**Instead:** ${text(advice)}`, '']),
     ...(witness === undefined ? [] : [`**Shown by:** ${text(witnessInWords(witness))}`, '']),
-    ...(witness?.object === undefined ? [] : fenced('yaml', exampleLines(witness.object, MOST_LINES).join('\n'))),
+    ...(witness?.object === undefined ? [] : fenced('yaml', witnessLines(witness, MOST_LINES).join('\n'))),
     '</details>',
   ].join('\n');
 }
@@ -107,7 +107,7 @@ const html = (words: string): string => words.replaceAll('&', '&amp;').replaceAl
 const text = (words: string): string =>
   html(short(words, 400))
     .replace(/[\\`*_[\]|#@]/g, '\\$&')
-    .replaceAll('://', ':\u200b//');
+    .replaceAll('://', ':&#8203;//');
 
 function code(words: string): string {
   const line = short(words, 200).replaceAll('|', '\\|');

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
-import { exampleLines } from './phrases.ts';
+import { witnessLines } from './phrases.ts';
 
 test('an example with thousands of equal elements is cut, and has no YAML anchors', () => {
   const element = { name: 'a' };
-  const lines = exampleLines({ spec: { items: Array.from({ length: 2001 }, () => element) } }, 40);
+  const lines = witnessLines(
+    { outcome: 'refused', because: '', object: { spec: { items: Array.from({ length: 2001 }, () => element) } } },
+    40,
+  );
   expect(lines).toHaveLength(41);
   expect(lines[2]).toBe('    - name: a');
   expect(lines[40]).toBe('… 1963 more lines');
@@ -11,5 +14,9 @@ test('an example with thousands of equal elements is cut, and has no YAML anchor
 });
 
 test('a text as long as a limit is cut within its line', () => {
-  expect(exampleLines({ text: 'x'.repeat(5000) }, 40).map(({ length }) => length)).toEqual([160]);
+  expect(
+    witnessLines({ outcome: 'refused', because: '', object: { text: 'x'.repeat(5000) } }, 40).map(
+      ({ length }) => length,
+    ),
+  ).toEqual([160]);
 });

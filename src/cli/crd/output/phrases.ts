@@ -1,6 +1,7 @@
 /** Phrases that several output formats share. */
 import { stringify } from 'yaml';
 import type { Change, ChangeClass, Json, StoredObjects, Witness } from '../../../crd-compat/index.ts';
+import { plainLine } from '../../../runtime/internal.ts';
 import { count } from '../../check/output/text.ts';
 import type { Compared } from '../compare.ts';
 import { classOf } from '../compare.ts';
@@ -41,10 +42,17 @@ const outcomes: Readonly<Record<Witness['outcome'], string>> = {
 };
 
 /** `witnessInWords` formats `this object was accepted before and is rejected now: .spec.size: 11 is more than the maximum 10`. */
-export function witnessInWords({ outcome, object, request, because }: Witness): string {
+export function witnessInWords({ outcome, object, update, request, because }: Witness): string {
   const what = object === undefined && request !== undefined ? request : 'this object';
-  return `${what} ${outcomes[outcome]}: ${because}`;
+  const effect = update === undefined ? outcomes[outcome] : 'is stored, and this update of it is rejected now';
+  return `${what} ${effect}: ${because}`;
 }
+
+/** `witnessLines` formats the object of a witness as YAML, and the object that it is updated to. */
+export const witnessLines = ({ object, update }: Witness, most: number): string[] => [
+  ...(object === undefined ? [] : exampleLines(object, most)),
+  ...(update === undefined ? [] : ['---', ...exampleLines(update, most)]),
+];
 
 /** `objectsInWords` returns `3 of 40 objects would break` and a line for each of the first ones. */
 export function objectsInWords({ checked, broken, first }: StoredObjects): readonly string[] {
@@ -69,7 +77,7 @@ export function summary(compared: readonly Compared[]): string {
 }
 
 /** `exampleLines` formats the example object of a change as YAML, with long lists and long texts cut. */
-export function exampleLines(object: Json, most: number): string[] {
+function exampleLines(object: Json, most: number): string[] {
   const lines = stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n');
   const shown = lines.slice(0, most).map((line) => cutLine(line));
   return lines.length > most ? [...shown, `… ${lines.length - most} more lines`] : shown;
@@ -78,9 +86,11 @@ export function exampleLines(object: Json, most: number): string[] {
 /** `short` formats a value in one line, cut if it is too long. */
 export function short(value: unknown, most = 160): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
-  const line = text.replace(/\s+/g, ' ');
+  const line = plainLine(text).replace(/\s+/g, ' ');
   return cutLine(line, most);
 }
 
-export const cutLine = (line: string, most = 160): string =>
-  line.length > most ? `${line.slice(0, most - 1)}…` : line;
+export const cutLine = (text: string, most = 160): string => {
+  const line = plainLine(text);
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+};

@@ -7,7 +7,6 @@ import type { CrdReport } from './format.ts';
 import {
   cutLine,
   decisionInWords,
-  exampleLines,
   nameInWords,
   objectsInWords,
   ofClass,
@@ -15,6 +14,7 @@ import {
   summary,
   tally,
   witnessInWords,
+  witnessLines,
 } from './phrases.ts';
 
 /** How many lines of an example are shown. */
@@ -70,18 +70,17 @@ function changeLines(change: Change, { before, after }: Compared, paint: Paint):
     `    ${paint('grey', effect)}`,
     ...(hits === '' ? [] : [`    hits: ${hits}`]),
     ...(advice === '' ? [] : [`    instead: ${advice}`]),
-    ...(witness === undefined ? [] : witnessLines(witness)),
+    ...(witness === undefined ? [] : shownBy(witness)),
   ];
 }
 
 const lineInWords = ({ file, line, column, text }: ChangedLine): string =>
   `${file}:${line}:${column}: ${cutLine(text)}`;
 
-function witnessLines(witness: Witness): string[] {
-  const words = `    shown by: ${witnessInWords(witness)}`;
-  if (witness.object === undefined) return [words];
-  return [words, ...exampleLines(witness.object, MOST_LINES).map((line) => `      ${line}`)];
-}
+const shownBy = (witness: Witness): string[] => [
+  `    shown by: ${witnessInWords(witness)}`,
+  ...witnessLines(witness, MOST_LINES).map((line) => `      ${line}`),
+];
 
 /** `safeLines` returns one line for each safe change; changed descriptions are only counted. */
 function safeLines(compared: Compared, paint: Paint): string[] {

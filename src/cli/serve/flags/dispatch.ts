@@ -13,6 +13,7 @@ export interface DispatchFlags {
   statusUrl?: string;
   statusTls?: string;
   insecureHttp?: boolean;
+  reservedNamespace?: string[];
 }
 
 export function declareDispatch(command: Command): Command {
@@ -35,7 +36,19 @@ export function declareDispatch(command: Command): Command {
       '--status-tls <directory>',
       'Read tls.crt and tls.key for the status API from this directory; reloaded when they change (default: as the webhook)',
     )
+    .option(
+      '--reserved-namespace <name...>',
+      'Refuse Teams with these namespaces, by NAME or PREFIX* (default: default kube-*); always those of the platform, of exceptions and kube-system',
+      namespaceNames,
+    )
     .option('--insecure-http', 'Allow tokens over plain HTTP, for clusters whose mesh encrypts');
+}
+
+function namespaceNames(text: string, before: readonly string[] = []): string[] {
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$|^[a-z0-9][-a-z0-9]*\*$/.test(text)) {
+    throw new InvalidArgumentError(`"${text}": want the name of a namespace, or a prefix followed by *`);
+  }
+  return [...before, text];
 }
 
 function servers(text: string): string[] {

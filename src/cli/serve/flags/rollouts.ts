@@ -1,12 +1,10 @@
 /** The flags of `serve` for rollouts of operators over clusters: docs/install.md. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { repeated } from '../../common/flags.ts';
 
 export interface RolloutFlags {
   clusterKeys?: string;
   clusterKeysCommand?: string;
   charts?: string;
-  chartNetwork?: string[];
   helm?: string;
   rolloutSettings?: string;
   smtp?: { readonly host: string; readonly port: number };
@@ -27,11 +25,6 @@ export function declareRollouts(command: Command): Command {
       'Run this program for the keys instead of reading a file; called every 10 minutes',
     )
     .option('--charts <directory>', 'Look for charts given by path in this directory')
-    .option(
-      '--chart-network <cidr>',
-      'Allow fetching charts from this loopback, link-local or cloud-metadata network, such as 127.0.0.0/8; may be repeated',
-      repeated,
-    )
     .option('--helm <file>', 'Use this helm binary, 3.14 or newer (default: the one on the PATH)')
     .option('--rollout-settings <file>', 'Read from this file which rollouts need whose approval')
     .option('--smtp <host:port>', 'Send mail about approvals through this server', server)

@@ -22,5 +22,6 @@ export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger)
       tls: statusTls === undefined ? 'webhook' : certificateFiles(statusTls, log),
     },
     insecureHttp: flags.insecureHttp,
+    reservedNamespaces: flags.reservedNamespace,
   };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allowedNetworks, keysFromCommand, keysFromFile } from '../../../fleet/index.ts';
+import { keysFromCommand, keysFromFile } from '../../../fleet/index.ts';
 import type { RolloutsOptions } from '../../../platform/index.ts';
 import { type MailOptions, readRolloutSettings } from '../../../reconcile/index.ts';
 import type { Logger } from '../../../runtime/index.ts';
@@ -34,19 +34,9 @@ export function rolloutsOptions(
       rolloutSettings === undefined ? undefined : readRolloutSettings(textOf('--rollout-settings', rolloutSettings)),
     helm: flags.helm === undefined ? undefined : { program: flags.helm },
     charts: flags.charts,
-    chartNetworks: networks(flags.chartNetwork),
     mail: mailOptions(flags),
     rest: restServing(flags, host, log),
   };
-}
-
-function networks(given: readonly string[] = []): readonly string[] {
-  try {
-    allowedNetworks(given);
-  } catch (error) {
-    throw new InputError('chart-network', `--chart-network ${(error as RangeError).message}.`);
-  }
-  return given;
 }
 
 function mailOptions({ smtp, smtpFrom, smtpTls, smtpCa, smtpCredentials }: RolloutFlags): MailOptions | undefined {

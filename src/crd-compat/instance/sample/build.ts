@@ -2,7 +2,7 @@
 import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
-import { copied } from '../json.ts';
+import { copied, isObject } from '../json.ts';
 import { type Check, Run } from '../run.ts';
 import { structureCheck } from '../structure.ts';
 import type { Choices } from './choices.ts';
@@ -230,9 +230,9 @@ const fillsIn = (properties: Readonly<Record<string, CrdSchema>>, name: string):
   return preset !== undefined && preset !== null;
 };
 
-/** A missing key has the value of its default. */
+/** A missing key has the value of its default. An element that is null has no keys. */
 const keysOf = (element: unknown, keys: readonly string[], items: CrdSchema): unknown =>
-  keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? items.properties?.[key]?.default ?? null);
+  isObject(element) ? keys.map((key) => element[key] ?? items.properties?.[key]?.default ?? null) : null;
 
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;

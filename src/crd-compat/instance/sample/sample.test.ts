@@ -253,3 +253,14 @@ test('many are different, valid, and the same for the same seed', () => {
   expect(samples(schema, { seed: 4, count: 40 })).not.toEqual(first);
   expect(samples({ type: 'boolean' }, { seed: 1, count: 10 })).toHaveLength(2);
 });
+
+test('a list with keys whose items may be null crashed the sampler', () => {
+  const schema: CrdSchema = {
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['key'],
+    items: { type: 'object', nullable: true, required: ['key'], properties: { key: { type: 'string' } } },
+  };
+  const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+  expect(() => seeds.map((seed) => samples(schema, { seed, count: 8 }))).not.toThrow();
+});

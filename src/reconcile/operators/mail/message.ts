@@ -1,5 +1,6 @@
 /** The text of the notification, and its stable Message-ID. */
 import { type Approval, approvalLevel } from '../../../api/index.ts';
+import { plainLine, plainText } from '../../../runtime/internal.ts';
 
 export interface Message {
   readonly id: string;
@@ -24,8 +25,8 @@ export function messageOf(object: Approval, domain: string): Message | undefined
   const what = type === undefined ? 'a change' : descriptions[type];
   const where = environment === undefined ? '' : ` in ${environment}`;
   const lines = [
-    `${oneLine(requester ?? 'A user')} requests approval of ${what}${where}: ${subject.kind} ${subject.name}.`,
-    ...(reason === undefined ? [] : ['', reason]),
+    `${plainLine(requester ?? 'A user')} requests approval of ${what}${where}: ${subject.kind} ${plainLine(subject.name)}.`,
+    ...(reason === undefined ? [] : ['', plainText(reason)]),
     '',
     ...(asked === undefined ? [] : [`Level ${level} of ${levels?.length}: ${asked.approvals} × ${asked.role}.`]),
     `The approval applies to exactly this digest: ${subject.digest}`,
@@ -39,9 +40,7 @@ export function messageOf(object: Approval, domain: string): Message | undefined
   return {
     id: `<approval-${metadata.uid}-${level}@${domain}>`,
     to: notify,
-    subject: `Approval required: ${what}${where}: ${oneLine(subject.name)}`,
+    subject: `Approval required: ${what}${where}: ${plainLine(subject.name)}`,
     text: `${lines.join('\n')}\n`,
   };
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ');

@@ -351,10 +351,10 @@ const rules: readonly SchemaRow[] = [
     after: withRules(string, { rule: 'self == oldSelf' }),
     forth: {
       kind: ['rule-added', 'transition-rule-added'],
-      stored: ['risky', 'safe'],
+      stored: ['risky', 'breaking'],
       manifests: ['risky', 'breaking'],
       reason:
-        'nothing is refused on a create, nor an update that leaves the value alone; a manifest that changes the value of an object that exists is refused now',
+        'an update that changes the value is refused. Where the API server cannot match the value with an old one (items of a list without keys) it rejects the rule itself; a manifest that changes the value of an object that exists is refused now',
       values: ['any'],
     },
     back: {
@@ -381,10 +381,10 @@ const transitions: readonly SchemaRow[] = [
     },
     back: {
       kind: 'transition-rule-changed',
-      stored: ['risky', 'safe'],
+      stored: ['risky', 'breaking'],
       manifests: ['risky', 'breaking'],
       reason:
-        'nothing is refused on a create, nor an update that leaves the value alone; a manifest that raises the value of an object that exists is refused now',
+        'an update that raises the value is refused. Where the API server cannot match the value with an old one (items of a list without keys) it rejects the rule itself; a manifest that raises the value of an object that exists is refused now',
       values: [3],
     },
   },

@@ -4,7 +4,9 @@ import { definitionPairs, wholeSchemaPairs } from './definitions.ts';
 import { extensions } from './extensions.ts';
 import { fields } from './fields.ts';
 import { type Pair, type Place, pairsOf, places, type SchemaRow } from './shape.ts';
+import { transitionPairs } from './transitions.ts';
 import { values } from './values.ts';
+import { versionPairs } from './versions.ts';
 
 export * from './shape.ts';
 
@@ -14,4 +16,6 @@ export const corpus: readonly Pair[] = [
   ...schemaRows.flatMap((row) => pairsOf(row, places[0] as Place)),
   ...definitionPairs,
   ...wholeSchemaPairs,
+  ...transitionPairs,
+  ...versionPairs,
 ];

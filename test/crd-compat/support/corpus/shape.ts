@@ -21,6 +21,10 @@ export interface Pair extends Expectation {
   readonly after: Json;
   /** Valid before the change, with their apiVersion, kind and name. For a breaking change at least one is hit by it. */
   readonly objects: readonly Json[];
+  /** Content that the objects are updated to, in the same order: accepted before the change. */
+  readonly updates?: readonly (Json | undefined)[];
+  /** Whether the objects are valid only after the change: a new field must be kept, too. */
+  readonly later?: boolean;
   /** What else is asked of the API server before and after, such as a subresource: it answers before. */
   readonly requests?: readonly string[];
   /**

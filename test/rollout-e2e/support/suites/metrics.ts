@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
 import { eventually } from '../../../../src/runtime/testing/index.ts';
-import { read } from '../http-get.ts';
+import { readMetrics } from '../../../support/metrics.ts';
 import type { Show } from '../suite-context.ts';
 
 const clusters = 3;
@@ -48,8 +48,8 @@ export function metricTests(show: () => Show): void {
 }
 
 /** Metrics by name and labels, as printed. */
-async function valuesOf({ platform }: Show): Promise<ReadonlyMap<string, number>> {
-  const text = await read(`${platform.admission.url}/metrics`, { ca: platform.admission.caBundle });
+async function valuesOf({ platform, stage }: Show): Promise<ReadonlyMap<string, number>> {
+  const text = await readMetrics(platform.admission.url, stage.client);
   return new Map(
     text
       .split('\n')

@@ -16,6 +16,7 @@ import {
 } from '../../../../src/api/index.ts';
 import type { Client, KubernetesObject } from '../../../../src/runtime/index.ts';
 import { coreSecrets } from '../../../../src/runtime/internal.ts';
+import { readMetrics } from '../../../support/metrics.ts';
 import { read } from '../http-get.ts';
 import type { Show } from '../suite-context.ts';
 
@@ -37,8 +38,8 @@ export function nowhereTests(show: () => Show): void {
   });
 
   test('nor in logs, traces, metrics and responses of the REST API', async () => {
-    const { log, collector, platform } = show();
-    const metrics = await read(`${platform.admission.url}/metrics`, { ca: platform.admission.caBundle });
+    const { log, collector, platform, stage } = show();
+    const metrics = await readMetrics(platform.admission.url, stage.client);
     expect(metrics).toContain('kidp_operators_deployed_total');
     const answers = await restAnswers(show());
     expect(log.join('')).toContain('"event":"cluster.access"');

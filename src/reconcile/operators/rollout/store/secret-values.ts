@@ -1,9 +1,8 @@
 /** Reads chart values from a Secret. No error message quotes them. */
-import { parse } from 'yaml';
 import type { Environment } from '../../../../api/index.ts';
 import { FleetError } from '../../../../fleet/index.ts';
 import { type Client, isNotFound, type UnknownObject } from '../../../../runtime/index.ts';
-import { coreSecrets as secrets } from '../../../../runtime/internal.ts';
+import { parseYaml, coreSecrets as secrets } from '../../../../runtime/internal.ts';
 
 /** The label of a Secret with chart values: the Operator that may use them. */
 const operatorLabel = 'platform.company.com/values-for';
@@ -38,7 +37,7 @@ export async function secretValues(
 function read(text: string, where: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 100 });
+    value = parseYaml(text);
   } catch {
     // The parser's message quotes the text.
     throw new FleetError('chart/invalid', `${where} is not valid YAML`);

@@ -12,6 +12,7 @@ import {
   Parser,
   type SchemaOptions,
 } from 'yaml';
+import { faultIn } from './faults.ts';
 
 /** Definitions have some tens. Far fewer than the levels that run out of stack, which depends on who calls. */
 export const MOST_LEVELS = 500;
@@ -29,14 +30,16 @@ export class TooDeep extends Error {
 
 type ParsingOptions = ParseOptions & DocumentOptions & SchemaOptions;
 
-/** What `parseAllDocuments` of yaml answers; throws `TooDeep`. */
+/** What `parseAllDocuments` of yaml answers; throws `TooDeep`. No warning is printed: it would quote the text, which may be secret. */
 export function parseDocuments(text: string, options: ParsingOptions = {}): Document.Parsed<ParsedNode>[] {
   const { lineCounter = new LineCounter() } = options;
   const { stackTraceLimit } = Error;
   // The parser makes an error of each thing that is wrong, and there may be millions: where it stood itself then is most of their cost.
   Error.stackTraceLimit = 0;
   try {
-    return [...new Composer(options).compose(new LevelParser(lineCounter.addNewLine).parse(text))] as Document.Parsed[];
+    return [
+      ...new Composer({ logLevel: 'error', ...options }).compose(new LevelParser(lineCounter.addNewLine).parse(text)),
+    ] as Document.Parsed[];
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
@@ -52,10 +55,17 @@ class LevelParser extends Parser {
 }
 
 /** What the only document says. Throws what is wrong with it. */
-export function parseYaml(text: string): unknown {
-  const [document, ...more] = parseDocuments(text);
-  const [error] = document?.errors ?? [];
+export function parseYaml(
+  text: string,
+  { maxAliasCount = 100, ...options }: ParsingOptions & { readonly maxAliasCount?: number } = {},
+): unknown {
+  // That no key comes twice is for `faultIn`: here it would take time by the square of the keys.
+  const [document, ...more] = parseDocuments(text, { ...options, uniqueKeys: false });
+  if (document === undefined) return undefined;
+  const [error] = document.errors;
   if (error !== undefined) throw error;
   if (more.length > 0) throw new Error('want a single document, found several.');
-  return document?.toJS({ maxAliasCount: 100 });
+  const fault = faultIn(document);
+  if (fault !== undefined) throw new Error(fault.message);
+  return document.toJS({ maxAliasCount });
 }

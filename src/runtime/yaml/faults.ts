@@ -15,6 +15,8 @@ import {
 } from 'yaml';
 
 interface Fault {
+  /** For messages that must not quote the document. */
+  readonly kind: 'BAD_KEY' | 'DUPLICATE_KEY' | 'TOO_MANY_ALIASES' | 'BAD_ALIAS';
   readonly offset: number;
   readonly message: string;
 }
@@ -22,30 +24,34 @@ interface Fault {
 /** The limit of aliases in a document; manifests usually have only a few. */
 const MOST_ALIASES = 1000;
 
-export function faultIn(document: Document): Fault | undefined {
+/** `faultIn` returns the first fault. With `mayRepeatKeys`, the last of two equal keys counts, as in Helm and Kubernetes. */
+export function faultIn(
+  document: Document,
+  { mayRepeatKeys = false }: { readonly mayRepeatKeys?: boolean } = {},
+): Fault | undefined {
   let fault: Fault | undefined;
   let aliases = 0;
-  const found = (offset: number | undefined, message: string) => {
-    fault = { offset: offset ?? 0, message };
+  const found = (kind: Fault['kind'], { range }: Node, message: string) => {
+    fault = { kind, offset: range?.[0] ?? 0, message };
     return visit.BREAK;
   };
   visit(document, {
     Pair(_key, { key }) {
       // The parser converts such a key to text once for each nesting level: a kilobyte of question marks takes hours.
-      if (isCollection(key)) return found(key.range?.[0], 'A key must be a scalar, not a list or a map');
+      if (isCollection(key)) return found('BAD_KEY', key, 'A key must be a scalar, not a list or a map');
       return undefined;
     },
     Map(_key, map) {
-      const twice = keyThatComesTwice(map);
-      return twice === undefined ? undefined : found(twice.range?.[0], 'Map keys must be unique');
+      const twice = mayRepeatKeys ? undefined : keyThatComesTwice(map);
+      return twice === undefined ? undefined : found('DUPLICATE_KEY', twice, 'Map keys must be unique');
     },
     Alias(_key, alias, path) {
       aliases += 1;
       if (aliases > MOST_ALIASES) {
-        return found(alias.range?.[0], `There are more than ${MOST_ALIASES} aliases: write out their values`);
+        return found('TOO_MANY_ALIASES', alias, `There are more than ${MOST_ALIASES} aliases: write out their values`);
       }
       if (isWithinItself(alias, path))
-        return found(alias.range?.[0], `*${alias.source} is an alias to a node that contains it`);
+        return found('BAD_ALIAS', alias, `*${alias.source} is an alias to a node that contains it`);
       return undefined;
     },
   });

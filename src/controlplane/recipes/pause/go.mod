@@ -1,0 +1,3 @@
+module kidp.dev/recipes/pause
+
+go 1.26.0

@@ -1,0 +1,134 @@
+/** Where the code that we run comes from: licences, advisories and install scripts of dependencies, and pinned recipes of binaries. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { root } from './tools.ts';
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+const manifest = JSON.parse(read('package.json')) as Record<
+  'dependencies' | 'devDependencies',
+  Record<string, string>
+> & {
+  allowScripts: Record<string, boolean>;
+};
+const packages = Object.entries(lock.packages).filter(([place]) => place !== '');
+const nameOf = (place: string): string => place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+
+/** Licences that allow distribution under Apache-2.0 without further conditions on our code. */
+const licences = ['MIT', 'MIT-0', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'PSF-2.0', 'Unlicense'];
+
+describe('npm packages', () => {
+  test('every production dependency has a licence of the list', () => {
+    const others = packages
+      .filter(([, { dev, license }]) => dev !== true && !licences.includes(license ?? 'none'))
+      .map(([place, { license }]) => `${nameOf(place)}: ${license ?? 'none'}`);
+    expect(others).toEqual([]);
+  });
+
+  test('every package is pinned by its integrity', () => {
+    const open = packages.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? '')).map(([place]) => place);
+    expect(open).toEqual([]);
+  });
+
+  test('direct dependencies have exact versions', () => {
+    const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(all.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+
+  test('only node and esbuild have install scripts', () => {
+    const scripts = packages.filter(([, each]) => each.hasInstallScript === true).map(([place]) => nameOf(place));
+    expect([...new Set(scripts)].sort()).toEqual(['esbuild', 'node']);
+    expect(Object.keys(manifest.allowScripts).sort()).toEqual(['esbuild', 'node']);
+  });
+
+  test('no advisory of severity moderate or higher, where the registry answers', () => {
+    const words = ['audit', '--audit', '--omit=dev', '--package-lock-only', '--json'];
+    const { stdout } = spawnSync('npm', words, { cwd: root, encoding: 'utf8', timeout: 60_000 });
+    const answer = parsed(stdout);
+    if (answer.metadata === undefined) {
+      process.stderr.write(
+        `npm audit: not checked, the registry has no audit endpoint (${answer.message ?? 'no answer'})\n`,
+      );
+      return;
+    }
+    const { moderate = 0, high = 0, critical = 0 } = answer.metadata.vulnerabilities ?? {};
+    expect({ moderate, high, critical }).toEqual({ moderate: 0, high: 0, critical: 0 });
+  });
+
+  test('npm run sbom lists every production dependency as CycloneDX', () => {
+    const { stdout } = spawnSync('npm', ['run', '--silent', 'sbom'], { cwd: root, encoding: 'utf8', timeout: 120_000 });
+    const bom = JSON.parse(stdout) as {
+      bomFormat: string;
+      components: { name: string; group?: string; version: string }[];
+    };
+    expect(bom.bomFormat).toBe('CycloneDX');
+    expect(bom.components.filter(({ name }) => name === 'vitest')).toEqual([]);
+    const listed = new Set(bom.components.map(({ name, version }) => `${name}@${version}`));
+    const wanted = Object.entries(manifest.dependencies).map(([name, version]) => `${name}@${version}`);
+    expect(wanted.filter((each) => !listed.has(each))).toEqual([]);
+  });
+});
+
+interface AuditAnswer {
+  readonly message?: string;
+  readonly metadata?: { readonly vulnerabilities?: Record<string, number> };
+}
+
+function parsed(text: string): AuditAnswer {
+  try {
+    return JSON.parse(text) as AuditAnswer;
+  } catch {
+    return {};
+  }
+}
+
+describe('recipes of binaries', () => {
+  const recipes = 'src/controlplane/recipes';
+  const names = readdirSync(join(root, recipes));
+
+  test.each(names)('%s is pinned and checked', (name) => {
+    const files = readdirSync(join(root, recipes, name));
+    if (files.includes('pom.xml')) {
+      const lines = read(`${recipes}/${name}/jars.sha256`).trim().split('\n');
+      expect(lines.filter((line) => !/^[0-9a-f]{64} {2}[\w.-]+\.jar$/.test(line))).toEqual([]);
+      expect(read(`${recipes}/${name}/pom.xml`)).not.toMatch(/<version>[^<]*(LATEST|RELEASE|SNAPSHOT|[[(,])/);
+      return;
+    }
+    const required = requirementsIn(read(`${recipes}/${name}/go.mod`));
+    const sums = new Set(
+      read(`${recipes}/${name}/go.sum`)
+        .split('\n')
+        .map((line) => line.split(' ').slice(0, 2).join(' ')),
+    );
+    // `pause` uses the standard library only.
+    if (name !== 'pause') expect(required.length).toBeGreaterThan(0);
+    // The checksum of go.mod is there for each module of the graph; that of the module for each one that is compiled.
+    expect(required.filter((each) => !sums.has(`${each}/go.mod`))).toEqual([]);
+  });
+
+  test('Go may neither change go.sum nor leave the checksums out', () => {
+    expect(read('src/controlplane/cache.ts')).toContain('-mod=readonly');
+    const sources = readdirSync(join(root, 'src/controlplane'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && existsSync(join(root, 'src/controlplane', file)))
+      .map((file) => read(`src/controlplane/${file}`));
+    expect(sources.join('\n')).not.toMatch(/GONOSUMDB|GOFLAGS=-mod=mod|GONOSUMCHECK|GOINSECURE|GOSUMDB=off/);
+  });
+});
+
+/** `module version` for each required module that is not replaced. */
+function requirementsIn(text: string): string[] {
+  const replaced = new Set([...text.matchAll(/^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>/gm)].map(([, name]) => name));
+  return [...text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+(v\S+)(?:\s*\/\/.*)?$/gm)]
+    .filter(([, name]) => !replaced.has(name))
+    .map(([, name, version]) => `${name} ${version}`);
+}

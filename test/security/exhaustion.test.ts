@@ -1,0 +1,155 @@
+/** Clients without credentials that try to use up the webhook: a small review is still answered in a second, and they are disconnected. */
+import { request } from 'node:https';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
+import { admissionReview, reviewedDatabase } from '../support/review.ts';
+import { startTestProcess, type TestProcess } from '../support/test-process.ts';
+import { type Attack, hold, postHead, type Target, trickle } from './support/attackers.ts';
+
+const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
+const authority = issueAuthority(validity);
+const credentials = issueLeaf(authority, { ...validity, client: { commonName: 'kube-apiserver' } });
+const program = fileURLToPath(new URL('support/webhook.ts', import.meta.url));
+
+const small = JSON.stringify(
+  admissionReview({ object: reviewedDatabase('backend-team'), oldObject: reviewedDatabase('backend-team') }),
+);
+const megabyte = 1024 * 1024;
+
+/** Sends a small review on a connection of its own, and returns the status; 0 without an answer within a second. */
+function review({ port, ca }: Target & { ca: string }): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(
+      `https://127.0.0.1:${port}/validate?timeout=1s`,
+      {
+        method: 'POST',
+        agent: false,
+        ca,
+        cert: credentials.certificate,
+        key: credentials.key,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(small) },
+        signal: AbortSignal.timeout(1_000),
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    sent.on('error', () => resolve(0));
+    sent.end(small);
+  });
+}
+
+interface Row {
+  readonly reason: string;
+  readonly connections: number;
+  readonly each: (socket: Socket) => void;
+  readonly raw?: boolean;
+  /** Never reads, and notices that it was disconnected only when it sends. */
+  readonly isDeaf?: boolean;
+}
+
+const attacks: Row[] = [
+  {
+    reason: 'announced bodies of which one byte arrives',
+    connections: 40,
+    each: (socket) => socket.write(`${postHead('/validate?timeout=30s', 7 * megabyte)}{`),
+  },
+  {
+    reason: 'large bodies without their last byte',
+    connections: 14,
+    each: (socket) => {
+      socket.write(postHead('/validate?timeout=30s', 6 * megabyte));
+      socket.write(' '.repeat(6 * megabyte - 1));
+    },
+  },
+  { reason: 'slow heads', connections: 300, each: trickle(postHead('/validate', 100)) },
+  {
+    reason: 'slow small bodies',
+    connections: 300,
+    each: (socket) => {
+      socket.write(postHead('/validate?timeout=30s', 1000));
+      trickle(' '.repeat(1000))(socket);
+    },
+  },
+  {
+    reason: 'slow chunks',
+    connections: 300,
+    each: (socket) => {
+      socket.write(
+        'POST /mutate?timeout=30s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      trickle('1\r\n \r\n'.repeat(100), 50)(socket);
+    },
+  },
+  { reason: 'connections without a request', connections: 500, each: () => {} },
+  { reason: 'connections without a handshake', connections: 1200, each: () => {}, raw: true },
+  {
+    reason: 'answers that are not read',
+    isDeaf: true,
+    connections: 50,
+    each: (socket) => {
+      socket.pause();
+      socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100));
+    },
+  },
+];
+
+describe.each([
+  { server: 'a webhook that authenticates its callers', env: { CLIENT_CA: authority.certificate } },
+  { server: 'a webhook without a client CA', env: {} },
+])('$server', ({ env }) => {
+  let process_: TestProcess;
+  let target: Target & { ca: string };
+  beforeAll(async () => {
+    process_ = startTestProcess('webhook', process.execPath, [program], { env: { ...process.env, ...env } });
+    target = await eventually(() => JSON.parse(process_.output()) as typeof target);
+  });
+  afterAll(() => process_?.kill());
+
+  test.each(attacks)('answers reviews during $reason, and ends them', async ({
+    connections,
+    each,
+    raw = false,
+    isDeaf = false,
+  }) => {
+    const attack: Attack = await hold(target, connections, each, { raw });
+    try {
+      expect(await review(target)).toBe(200);
+      await eventually(
+        () => {
+          for (const socket of isDeaf ? attack.sockets : []) socket.write('GET / HTTP/1.1\r\n');
+          expect(attack.ended()).toBe(connections);
+        },
+        { within: 15_000 },
+      );
+    } finally {
+      attack.stop();
+    }
+    expect(process_.hasExited).toBe(false);
+  });
+
+  const bodies = [
+    { reason: 'deep arrays', body: '['.repeat(60_000) },
+    { reason: 'deep objects', body: '{"a":'.repeat(12_000) },
+    {
+      reason: 'a deep object in a review',
+      body: small.replace('"size":"small"', `"size":${'['.repeat(20_000)}${']'.repeat(20_000)}`),
+    },
+    { reason: 'a compressed body', body: small, more: 'Content-Encoding: gzip\r\n' },
+  ];
+  test.each(bodies)('survives $reason', async ({ body, more = '' }) => {
+    const attack = await hold(target, 20, (socket) => {
+      socket.write(`${postHead('/validate', Buffer.byteLength(body), more)}${body}`);
+    });
+    try {
+      expect(await review(target)).toBe(200);
+    } finally {
+      attack.stop();
+    }
+    expect(process_.hasExited).toBe(false);
+  });
+});
