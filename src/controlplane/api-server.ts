@@ -47,6 +47,8 @@ interface ApiServerOptions {
   flags: Readonly<Record<string, string>>;
 }
 
+/** The addresses of Services. */
+export const serviceNetwork = '10.96.0.0/16';
 const serviceAddress = '10.96.0.1';
 const ownHosts = [
   '127.0.0.1',
@@ -148,7 +150,7 @@ function flagsOf(options: ApiServerOptions, files: Awaited<ReturnType<typeof wri
     'client-ca-file': files.clientAuthority,
     'authorization-mode': 'Node,RBAC',
     'allow-privileged': 'true',
-    'service-cluster-ip-range': '10.96.0.0/16',
+    'service-cluster-ip-range': serviceNetwork,
     'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
     'service-account-key-file': files.verifyingKey,
     'service-account-signing-key-file': files.signingKey,

@@ -33,6 +33,7 @@ describe('a cluster with two real nodes', () => {
     kubectl('wait', '--for=condition=Ready', 'pods', '--all', '--timeout=120s');
   });
   afterAll(() => cluster?.stop());
+  const get = (url: string) => kubectl('exec', 'client', '--', '/bin/busybox', 'wget', '-q', '-O-', url);
 
   test('has nodes that the API server reaches', () => {
     expect(cluster.nodes.map(({ name }) => name)).toEqual(['node-0', 'node-1']);
@@ -41,10 +42,12 @@ describe('a cluster with two real nodes', () => {
   });
 
   test('resolves a Service, and reaches its Pod on the other node', async () => {
-    const get = () =>
-      kubectl('exec', 'client', '--', '/bin/busybox', 'wget', '-q', '-O-', 'http://web.default.svc/hello');
     // kube-proxy follows the endpoints within moments.
-    await eventually(() => expect(get()).toContain('hello from web-0'));
+    await eventually(() => expect(get('http://web.default.svc/hello')).toContain('hello from web-0'));
+  });
+
+  test('refuses an address of no Service at once, so that a client can try again', () => {
+    expect(() => get('http://10.96.99.99/')).toThrow('Connection refused');
   });
 
   test('restarts a container that fails', async () => {

@@ -1,4 +1,5 @@
 /** The network inside of the namespaces: a bridge with the nodes, of which the first is the machine of the control plane. */
+import { serviceNetwork } from '../api-server.ts';
 import { hostAddress, nodeAddress, nodeName, podNetwork, podSubnet } from './plan.ts';
 import { demand } from './run.ts';
 
@@ -26,6 +27,7 @@ export async function openNetwork(network: number, nodes: number): Promise<void>
     '-j',
     'MASQUERADE',
   ]);
+  await refuseUnknownServices([]);
   for (let index = 1; index < nodes; index++) {
     const name = nodeName(index);
     await ip('netns', 'add', name);
@@ -37,7 +39,19 @@ export async function openNetwork(network: number, nodes: number): Promise<void>
     await inside('link', 'set', 'uplink', 'up');
     await inside('route', 'add', 'default', 'via', first);
     await inside('route', 'add', podSubnet(0), 'via', first);
+    await refuseUnknownServices(['nsenter', `--net=/run/netns/${name}`]);
     await ip('route', 'add', podSubnet(index), 'via', nodeAddress(network, index));
+  }
+}
+
+/**
+ * Refuses connections to a Service until kube-proxy has its rules. Were they merely lost, the kernel would repeat the first packet on the
+ * same path for two minutes, since it chooses the endpoint only once for each connection.
+ */
+async function refuseUnknownServices(inside: readonly string[]): Promise<void> {
+  for (const chain of ['FORWARD', 'OUTPUT']) {
+    const [program = 'iptables', ...flags] = [...inside, 'iptables', '-A', chain, '-d', serviceNetwork, '-j', 'REJECT'];
+    await demand(program, flags);
   }
 }
 
