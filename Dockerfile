@@ -16,6 +16,7 @@ COPY --from=build /kidp/node_modules node_modules
 COPY --from=build /kidp/dist dist
 COPY package.json LICENSE ./
 COPY bin bin
+COPY crds crds
 COPY manifests manifests
 COPY examples examples
 COPY policies policies

@@ -11,12 +11,12 @@ const parts = [
   'src',
   'policies',
   'manifests/install',
-  'manifests/crds',
+  'crds',
   'manifests/schemas',
   'manifests/events',
   'docs/reference',
 ];
-const crd = 'manifests/crds/teams.yaml';
+const crd = 'crds/teams.yaml';
 let copy: string;
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), 'kidp-generate-'));
@@ -38,7 +38,7 @@ test('a check passes where nothing has drifted', () => {
 
 test('a check names what has drifted and what is left over, changes neither, and fails', () => {
   writeFileSync(join(copy, crd), 'edited by hand\n');
-  const leftOver = 'manifests/crds/gone.yaml';
+  const leftOver = 'crds/gone.yaml';
   writeFileSync(join(copy, leftOver), readFileSync(join(root, crd)));
   const { status, output } = generate('--check');
   expect(status).toBe(1);
@@ -49,7 +49,7 @@ test('a check names what has drifted and what is left over, changes neither, and
 
 test('generating heals both, and leaves pages alone that were never generated', () => {
   writeFileSync(join(copy, crd), 'edited by hand\n');
-  writeFileSync(join(copy, 'manifests/crds/gone.yaml'), readFileSync(join(root, crd)));
+  writeFileSync(join(copy, 'crds/gone.yaml'), readFileSync(join(root, crd)));
   writeFileSync(join(copy, 'docs/reference/cli.md'), '# Written by a person\n');
   expect(generate()).toMatchObject({ status: 0 });
   expect(generate('--check')).toEqual({ status: 0, output: '' });

@@ -1,5 +1,5 @@
 /**
- * `npm run generate` writes what follows from src/api (manifests/crds, manifests/schemas, docs/reference) and from src/broker/contract
+ * `npm run generate` writes what follows from src/api (crds, manifests/schemas, docs/reference) and from src/broker/contract
  * (manifests/events), and from policies (the read access of the starter policies in manifests/install).
  * With `--check` it writes nothing, names what is out of date, and fails.
  */

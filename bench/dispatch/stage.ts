@@ -59,7 +59,7 @@ export async function startStage(): Promise<Stage> {
     const { kubectl: program } = await ensureAssets(['kubectl']);
     const kubectl = async (...words: string[]) =>
       (await promisify(execFile)(program, [`--kubeconfig=${plane.kubeconfig}`, ...words])).stdout.trim();
-    await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
+    await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
     for (const name of ['install', 'connections']) await kubectl('apply', '-k', join(root, 'manifests', name));
     await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=90s');
     const token = await kubectl('create', 'token', 'kidp', '-n', 'kidp-system', '--duration=24h');

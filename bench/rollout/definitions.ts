@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 
-const model = join(import.meta.dirname, '..', '..', 'manifests', 'crds', 'databases.yaml');
+const model = join(import.meta.dirname, '..', '..', 'crds', 'databases.yaml');
 
 export interface Definition {
   readonly metadata: { readonly name: string };

@@ -23,7 +23,7 @@ describe('the generated files are up to date (else run `npm run generate`)', () 
 
 test('the YAML of a CRD parses back to the CRD', () => {
   for (const kind of kinds) {
-    const yaml = files.get(`manifests/crds/${kind.plural}.yaml`) ?? '';
+    const yaml = files.get(`crds/${kind.plural}.yaml`) ?? '';
     expect(parse(yaml)).toEqual(crdFor(kind));
   }
 });

@@ -85,7 +85,7 @@ async function demandKinds(client: Client, needed: readonly { readonly plural: s
   throw new ConfigError({
     code: 'kinds',
     message: `The cluster does not serve ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} (${path} answered ${status})`,
-    hint: 'Install the CRDs with "kubectl apply --server-side -f manifests/crds", then start again',
+    hint: 'Install the CRDs with "kubectl apply -f crds/", then start again',
   });
 }
 

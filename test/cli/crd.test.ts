@@ -134,12 +134,7 @@ test('a sketch is taken by the API server, breaks nothing, and serves both versi
 });
 
 test('revisions that the cluster keeps', async () => {
-  await cluster.kubectl([
-    'apply',
-    '--server-side',
-    '-f',
-    join(import.meta.dirname, '../../manifests/crds/crdrevisions.yaml'),
-  ]);
+  await cluster.kubectl(['apply', '--server-side', '-f', join(import.meta.dirname, '../../crds/crdrevisions.yaml')]);
   await eventually(async () => (await cluster.kubectl(['get', 'crdrevisions.platform.company.com'])).code === 0);
   const revision = (sequence: number, maximum: number): Omit<CrdRevision, 'status'> => {
     const packed = packDefinition(JSON.stringify(definition(maximum).spec));

@@ -39,7 +39,7 @@ beforeAll(async () => {
   plane = await startControlPlane({ controllerManager: true, webhooks: ports.map((port) => `127.0.0.1:${port}`) });
   writeFileSync(join(folder, 'client-ca.crt'), plane.webhookAuthority ?? '');
   client = connect(loadKubeconfig({ file: plane.kubeconfig }));
-  await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
+  await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
   for (const definition of openReportsDefinitions()) await client.create(customResourceDefinitions, definition);
   await kubectl('apply', '-k', join(root, 'manifests/install'));
   await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');

@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   binaries = dirname((await ensureAssets(['kubectl'])).kubectl);
-  await succeeds(kubectl(['apply', '--server-side', '-f', join(root, 'manifests/crds')]));
+  await succeeds(kubectl(['apply', '--server-side', '-f', join(root, 'crds')]));
   await succeeds(kubectl(['apply', '-k', join(root, 'manifests/install')]));
   await succeeds(kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s']));
   const ca = join(folder, 'client-ca.crt');

@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kidp-least-'));
   // Its controller-manager aggregates the ClusterRole kidp-read.
   plane = await startControlPlane({ controllerManager: true });
-  await kubectl(['apply', '--server-side', '-f', join(root, 'manifests/crds')]);
+  await kubectl(['apply', '--server-side', '-f', join(root, 'crds')]);
   await kubectl(['apply', '-k', join(root, 'manifests/install')]);
   await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s']);
   await eventually(async () => expect(await may('list', 'pods')).toBe('yes'), patient);

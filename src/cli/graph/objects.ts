@@ -57,7 +57,7 @@ export async function objectsInCluster(client: Client): Promise<KubernetesObject
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
       throw new InputError(
         'cluster',
-        `this cluster does not serve ${resource.plural}.${resource.group}: install the CRDs of the platform there (kubectl apply --server-side -f manifests/crds).`,
+        `this cluster does not serve ${resource.plural}.${resource.group}: install the CRDs of the platform there (kubectl apply -f crds/).`,
       );
     }
   }

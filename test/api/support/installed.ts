@@ -13,7 +13,7 @@ import {
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type Cluster, sharedCluster } from '../../support/cluster.ts';
 
-export const crdFolder = join(import.meta.dirname, '..', '..', '..', 'manifests', 'crds');
+export const crdFolder = join(import.meta.dirname, '..', '..', '..', 'crds');
 
 export interface Manifest extends KubernetesObject {
   spec: Record<string, unknown>;

@@ -108,7 +108,7 @@ interface Started {
 
 async function install(plane: ControlPlane): Promise<void> {
   const kubectl = await kubectlOn(plane);
-  await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
+  await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
   for (const folder of ['install', 'connections']) await kubectl('apply', '-k', join(root, 'manifests', folder));
   await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
 }
