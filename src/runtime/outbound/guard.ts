@@ -38,12 +38,12 @@ const refused = [
   ...['0.0.0.0/8', '127.0.0.0/8', '::/96'],
   // Link-local, including 169.254.169.254.
   ...['169.254.0.0/16', 'fe80::/10'],
-  // Metadata addresses of Azure, Oracle and Alibaba, and of Amazon and Google over IPv6.
-  ...['168.63.129.16/32', '192.0.0.192/32', '100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'],
+  // Metadata addresses of Azure, Oracle and Alibaba.
+  ...['168.63.129.16/32', '192.0.0.192/32', '100.100.100.200/32'],
+  // Over IPv6: Amazon (metadata, pod identity, DNS and time), Google, Oracle, Akamai, Scaleway and Alibaba.
+  ...['fd00:ec2::/32', 'fd20:ce::/64', 'fd00:c1::/64', 'fd00:a9fe:a9fe::/64', 'fd00:42::/64', 'fd00:100::/64'],
   // Multicast and reserved.
   ...['224.0.0.0/4', '240.0.0.0/4', 'ff00::/8'],
-  // The same networks through NAT64 and 6to4, which embed an IPv4 address.
-  ...['64:ff9b::/104', '64:ff9b::7f00:0/104', '64:ff9b::a9fe:0/112', '2002::/24', '2002:7f00::/24', '2002:a9fe::/32'],
 ];
 
 interface Listed {
@@ -63,7 +63,8 @@ export function addressGuard(allowed: readonly string[] = []): AddressGuard {
   const isAllowed = (address: string, port: number, name?: string): boolean => {
     const bare = address.replace(/%.*$/, '');
     const family = isIP(bare) === 6 ? 'ipv6' : 'ipv4';
-    if (!others.check(bare, family)) return true;
+    const isRefused = others.check(bare, family) || carriedBy(bare).some((each) => others.check(each, 'ipv4'));
+    if (!isRefused) return true;
     return listed.some(
       (each) =>
         (each.port === undefined || each.port === port) &&
@@ -134,6 +135,42 @@ function readListed(text: string): Listed {
   const network = new BlockList();
   addNetwork(network, isNetwork ? host : `${host}/${isIP(host) === 6 ? 128 : 32}`, text);
   return { network, name: undefined, port: number };
+}
+
+/**
+ * `carriedBy` returns the IPv4 addresses that an IPv6 address leads to through a translator or a tunnel (NAT64, SIIT, 6to4, Teredo, ISATAP).
+ * `BlockList` itself knows only the mapped form.
+ */
+function carriedBy(address: string): string[] {
+  if (isIP(address) !== 6) return [];
+  const bytes = bytesOf(address);
+  const at = (...places: number[]): string => places.map((place) => bytes[place]).join('.');
+  const startsWith = (...prefix: number[]): boolean => prefix.every((byte, index) => bytes[index] === byte);
+  const last = at(12, 13, 14, 15);
+  if (startsWith(0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0)) return [last];
+  if (startsWith(0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0)) return [last];
+  // The administrator of a local NAT64 chooses the length of its prefix, and with it the place (RFC 6052). Zeros in the others are filling.
+  if (startsWith(0, 0x64, 0xff, 0x9b, 0, 1)) {
+    return [at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12), last].filter((each) => !each.startsWith('0.'));
+  }
+  if (startsWith(0x20, 0x02)) return [at(2, 3, 4, 5)];
+  // Teredo names its server, and its client with all bits inverted.
+  if (startsWith(0x20, 0x01, 0, 0)) {
+    return [at(4, 5, 6, 7), [12, 13, 14, 15].map((place) => 255 - (bytes[place] ?? 0)).join('.')];
+  }
+  const isIsatap = (bytes[8] === 0 || bytes[8] === 2) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe;
+  return isIsatap ? [last] : [];
+}
+
+/** The 16 bytes of a valid IPv6 address in any spelling. */
+function bytesOf(address: string): number[] {
+  // A URL spells every address in one way: in hexadecimal, with at most one `::`.
+  const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const wordsIn = (text = ''): number[] =>
+    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
+  const [start, end] = [wordsIn(left), wordsIn(right)];
+  const zeros = new Array<number>(8 - start.length - end.length).fill(0);
+  return [...start, ...zeros, ...end].flatMap((word) => [word >> 8, word & 0xff]);
 }
 
 function addNetwork(list: BlockList, network: string, text: string): void {
