@@ -1,9 +1,12 @@
 /** Charts with the real Helm: what they come to when they are rendered, and what is said where they are not. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operator } from '../../src/api/index.ts';
+import { pack } from '../../src/fleet/charts/archive.ts';
 import { FleetError, openCharts } from '../../src/fleet/index.ts';
 import { serveRegistry } from '../support/chart-registry.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
@@ -122,6 +125,57 @@ test('a template looks up nothing: neither Secrets of the cluster nor what this 
   const { manifests } = await plane.snapshot(chart, plane.systemNamespace);
   expect(manifests.find(({ metadata: { name } }) => name === 'looks')).toMatchObject({
     data: { looked: '{}', read: '' },
+  });
+});
+
+describe('a schema of values reaches neither the network nor the files of this machine', () => {
+  const known = mkdtempSync(join(tmpdir(), 'kidp-schema-'));
+  writeFileSync(join(known, 'any.json'), '{}');
+  afterAll(() => rmSync(known, { recursive: true }));
+
+  test.each([
+    { reason: 'a server on this machine', reference: (own: string) => `${own}/any.json`, inside: '' },
+    { reason: 'a server, from a packed subchart', reference: (own: string) => `${own}/any.json`, inside: 'tgz' },
+    { reason: 'a file', reference: () => `file://${known}/any.json`, inside: '' },
+    { reason: 'a file, from a subchart', reference: () => `file://${known}/any.json`, inside: 'folder' },
+  ])('$reason', async ({ reference, inside }) => {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked += 1;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const schema = JSON.stringify({ $ref: reference(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) });
+    const part = chartFiles({ name: 'part', version: '1.0.0', files: { 'values.schema.json': schema } });
+    const name = uniqueName('reaching');
+    const files = chartFiles({
+      name,
+      version: '1.0.0',
+      files: inside === '' ? { 'values.schema.json': schema } : {},
+    });
+    const all = new Map([
+      ...files,
+      ...(inside === 'folder' ? [...part].map(([path, data]) => [`charts/part/${path}`, data] as const) : []),
+      ...(inside === 'tgz' ? [['charts/part-1.0.0.tgz', pack('part', part)] as const] : []),
+    ]);
+    const chart = { name, version: '1.0.0', digest: 'sha256:0', bytes: pack(name, all) };
+    const input = {
+      operator: name,
+      version: '1.0.0',
+      environment,
+      kubernetesVersion,
+      namespace: 'a',
+      releaseName: 'a',
+      // Helm reads the schema of a subchart only where it gets values.
+      values: [{ part: { a: 1 } }],
+    } as const;
+    const refusal = await refusalOf(plane.charts.render(chart, input, {}));
+    server.close();
+    expect(refusal).toMatchObject({
+      code: 'chart/invalid',
+      message: expect.stringContaining('schemas are not fetched'),
+    });
+    expect(asked).toBe(0);
   });
 });
 

@@ -64,9 +64,17 @@ test.each([
     message: 'a path outside of the archive',
   },
   {
+    reason: 'a path outside, with backslashes',
+    bytes: tampered((tar) => {
+      tar.write('chart\\..\\..\\passwd\0', 0);
+      return tar;
+    }),
+    message: 'a path outside of the archive',
+  },
+  {
     reason: 'a decompression bomb',
-    bytes: gzipSync(Buffer.alloc(101 * 1024 * 1024), { level: 1 }),
-    message: 'it is larger than 100 MiB unpacked',
+    bytes: gzipSync(Buffer.alloc(33 * 1024 * 1024), { level: 1 }),
+    message: 'it is larger than 32 MiB unpacked',
   },
 ])('$reason is refused', async ({ bytes, message }) => {
   await expect(unpack(bytes)).rejects.toMatchObject({
@@ -77,7 +85,12 @@ test.each([
 
 const large = Buffer.alloc(5 * 1024 * 1024 + 1, ' ');
 
-test.each(['Chart.yaml', 'crds/all.yaml', 'charts/part/crds/all.yaml'])('a large %s is not read', async (path) => {
+test.each([
+  'Chart.yaml',
+  'crds/all.yaml',
+  'charts/part/crds/all.yaml',
+  'values.schema.json',
+])('a large %s is not read', async (path) => {
   await expect(unpack(pack('chart', new Map([[path, large]])))).rejects.toMatchObject({
     code: 'chart/invalid',
     message: `The chart cannot be read: chart/${path} is larger than 5 MiB`,

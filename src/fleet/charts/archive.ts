@@ -1,32 +1,33 @@
 /** Packaged charts (gzipped tar files): read with size limits, and written reproducibly. */
 
 import { promisify } from 'node:util';
-import { gunzip, gzipSync } from 'node:zlib';
+import { gunzip, gzip, gzipSync } from 'node:zlib';
 import { FleetError } from '../contract.ts';
 
-/** The limit of Helm. */
-const mostUnpacked = 100 * 1024 * 1024;
+/** A third of the limit of Helm: a chart whose release fits into a Secret (1 MiB, compressed) has much less. */
+export const mostUnpacked = 32 * 1024 * 1024;
 const mostFiles = 20_000;
-/** Files that are parsed here and not by Helm: parsing takes a multiple of their size in memory. */
-const isParsed = /(?:^|\/)(?:Chart\.yaml$|crds\/)/;
+/** Files that are parsed here: parsing takes a multiple of their size in memory. */
+const isParsed = /(?:^|\/)(?:Chart\.yaml$|values\.schema\.json$|crds\/)/;
 const mostParsed = 5 * 1024 * 1024;
 const block = 512;
 
 export type ChartFiles = ReadonlyMap<string, Buffer>;
 
 const unzip = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
+const zip = promisify<Buffer, { level: number }, Buffer>(gzip);
 
 /**
  * `unpack` returns the files by their path in the archive, such as `chart/templates/a.yaml`. Rejects with
  * `chart/invalid`.
  */
-export async function unpack(bytes: Buffer): Promise<ChartFiles> {
+export async function unpack(bytes: Buffer, mostBytes = mostUnpacked): Promise<ChartFiles> {
   let content: Buffer;
   try {
-    content = await unzip(bytes, { maxOutputLength: mostUnpacked });
+    content = await unzip(bytes, { maxOutputLength: Math.max(1, mostBytes) });
   } catch (cause) {
     const isLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-    throw invalid(isLarge ? 'it is larger than 100 MiB unpacked' : 'it is not a complete gzip file', cause);
+    throw invalid(isLarge ? 'it is larger than 32 MiB unpacked' : 'it is not a complete gzip file', cause);
   }
   return entriesOf(content);
 }
@@ -77,8 +78,10 @@ function nameIn(header: Buffer): string {
 const paxPath = (data: Buffer): string | undefined => /(?:^|\n)\d+ path=([^\n]*)\n/.exec(data.toString('utf8'))?.[1];
 
 function checked(name: string, size: number): string {
-  const parts = name.replace(/^\.\//, '').split('/');
-  if (name.startsWith('/') || parts.includes('..')) throw invalid('it contains a path outside of the archive');
+  // Helm reads a backslash as a slash too.
+  const slashed = name.replaceAll('\\', '/');
+  const parts = slashed.split('/').filter((part) => part !== '' && part !== '.');
+  if (slashed.startsWith('/') || parts.includes('..')) throw invalid('it contains a path outside of the archive');
   const path = parts.join('/');
   if (size > mostParsed && isParsed.test(path)) throw invalid(`${path} is larger than 5 MiB`);
   return path;
@@ -88,10 +91,15 @@ function checked(name: string, size: number): string {
  * `pack` archives files by their paths within a folder. Times and owners are omitted, so that the digest depends on the
  * content only.
  */
-export function pack(folder: string, files: ReadonlyMap<string, Buffer>): Buffer {
+export const pack = (folder: string, files: ReadonlyMap<string, Buffer>): Buffer =>
+  gzipSync(tarOf([...files].map(([path, data]) => [`${folder}/${path}`, data])));
+
+/** `repack` archives what `unpack` returned, quickly. */
+export const repack = (files: ChartFiles): Promise<Buffer> => zip(tarOf([...files]), { level: 1 });
+
+function tarOf(files: readonly (readonly [name: string, data: Buffer])[]): Buffer {
   const blocks: Buffer[] = [];
-  for (const [path, data] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    const name = `${folder}/${path}`;
+  for (const [name, data] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
     if (Buffer.byteLength(name) > 100) {
       const record = paxRecord(name);
       blocks.push(headerOf('pax', 'x', record.length), padded(record));
@@ -99,7 +107,7 @@ export function pack(folder: string, files: ReadonlyMap<string, Buffer>): Buffer
     blocks.push(headerOf(Buffer.from(name).subarray(0, 100).toString('latin1'), '0', data.length), padded(data));
   }
   blocks.push(Buffer.alloc(2 * block));
-  return gzipSync(Buffer.concat(blocks));
+  return Buffer.concat(blocks);
 }
 
 function headerOf(name: string, type: '0' | 'x', size: number): Buffer {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressGuard } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
-import { download } from './download.ts';
+import { downloadBytes as download } from './download.ts';
 
 async function serving(listener: RequestListener, use: (port: number) => Promise<void>): Promise<void> {
   const server = createServer(listener);
@@ -27,7 +27,7 @@ test('a name that resolves to a forbidden address is rejected before anything is
     await expect(refused).rejects.toBeInstanceOf(FleetError);
     await expect(refused).rejects.toThrow(`--allow-address localhost:${port}`);
     expect(asked).toBe(0);
-    expect((await download(address, { mostBytes: 100 })).bytes.toString()).toBe('a chart');
+    expect((await download(address, { mostBytes: 100 })).content.toString()).toBe('a chart');
   });
 });
 

@@ -22,24 +22,30 @@ export interface Source {
 
 const defaultGuard = addressGuard(['127.0.0.0/8', '::1/128']);
 
-interface Download extends Source {
+interface Download<Content> extends Source {
   readonly headers?: Readonly<Record<string, string>>;
   readonly mostBytes: number;
+  /** Reads the body as it arrives, and may end before it does. */
+  readonly read: (body: AsyncIterable<Buffer>) => Promise<Content>;
   /** Statuses besides 200 that are returned instead of thrown. */
   readonly alsoTakes?: readonly number[];
 }
 
-export interface Downloaded {
+export interface Downloaded<Content = Buffer> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly bytes: Buffer;
+  readonly content: Content;
 }
 
 const mostRedirects = 5;
 const timeoutMilliseconds = 60_000;
 
+/** `downloadBytes` is `download` for content that is used as a whole. */
+export const downloadBytes = (address: URL, options: Omit<Download<Buffer>, 'read'>): Promise<Downloaded> =>
+  download(address, { ...options, read: joined });
+
 /** `download` rejects with `chart/unreachable`, or with `chart/missing` on 404. */
-export async function download(address: URL, options: Download): Promise<Downloaded> {
+export async function download<Content>(address: URL, options: Download<Content>): Promise<Downloaded<Content>> {
   const { guard = defaultGuard } = options;
   const agent = new Agent({
     connect: guard.connector({
@@ -66,11 +72,11 @@ export async function download(address: URL, options: Download): Promise<Downloa
   }
 }
 
-async function follow(
+async function follow<Content>(
   from: URL,
-  options: Download,
+  options: Download<Content>,
   { agent, signal }: { readonly agent: Agent; readonly signal: AbortSignal },
-): Promise<Downloaded> {
+): Promise<Downloaded<Content>> {
   let address = from;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     requireAllowed(address, from);
@@ -98,7 +104,7 @@ async function follow(
       if (statusCode === 404) throw new FleetError('chart/missing', `${shown(from)} does not exist`);
       throw unreachable(from, `it answered ${statusCode}`, undefined, statusCode < 500 && statusCode !== 429);
     }
-    return { status: statusCode, headers, bytes: await bounded(body, options.mostBytes, from) };
+    return { status: statusCode, headers, content: await options.read(bounded(body, options.mostBytes, from)) };
   }
   throw unreachable(from, `it redirects more than ${mostRedirects} times`, undefined, true);
 }
@@ -119,15 +125,19 @@ export function addressIn(text: string): URL {
   throw new FleetError('chart/invalid', 'The chart address is invalid: check spec.chart');
 }
 
-async function bounded(body: AsyncIterable<Buffer>, most: number, from: URL): Promise<Buffer> {
+async function joined(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* bounded(body: AsyncIterable<Buffer>, most: number, from: URL): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     if (size > most) throw new FleetError('chart/invalid', `${shown(from)} is larger than ${most} bytes`);
-    chunks.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(chunks);
 }
 
 export const authorization = (credentials: Credentials | undefined): Record<string, string> =>

@@ -2,12 +2,15 @@
 import { createHash } from 'node:crypto';
 import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
-import { addressIn, authorization, type Downloaded, download, type Source, shown } from './download.ts';
+import { addressIn, authorization, type Downloaded, downloadBytes, type Source, shown } from './download.ts';
 import { isVersion } from './semver.ts';
 
 const manifestTypes = 'application/vnd.oci.image.manifest.v1+json';
 const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 const mostChartBytes = 32 * 1024 * 1024;
+/** Manifests and lists of tags, which are parsed. */
+const mostParsed = 1024 * 1024;
+const mostToken = 64 * 1024;
 const mostPages = 20;
 
 /** A location `oci://host/path`. */
@@ -21,8 +24,8 @@ export async function versionsInRegistry(address: string, source: Source): Promi
   const versions: string[] = [];
   let next: URL | undefined = new URL(`/v2/${place.path}/tags/list?n=1000`, place.origin);
   for (let page = 0; next !== undefined && page < mostPages; page += 1) {
-    const { bytes, headers } = await ask(next, place, source);
-    versions.push(...versionsInTags(bytes, next));
+    const { content, headers } = await ask(next, place, source, mostParsed);
+    versions.push(...versionsInTags(content, next));
     next = nextPage(headers.link, next);
   }
   if (versions.length === 0) throw new FleetError('chart/missing', `No chart version found at ${address}`);
@@ -41,13 +44,13 @@ export async function fetchFromRegistry(
   const place = placeOf(address);
   const tag = version.replaceAll('+', '_');
   const manifestAt = new URL(`/v2/${place.path}/manifests/${encodeURIComponent(tag)}`, place.origin);
-  const { bytes: manifest } = await ask(manifestAt, place, source, { accept: manifestTypes });
+  const { content: manifest } = await ask(manifestAt, place, source, mostParsed, { accept: manifestTypes });
   const digest = digestInManifest(manifest, manifestAt);
   if (digest === undefined) throw new FleetError('chart/invalid', `${address}:${tag} is not a Helm chart`);
   const kept = known(digest);
   if (kept !== undefined) return { bytes: kept, digest };
   const blobAt = new URL(`/v2/${place.path}/blobs/${digest}`, place.origin);
-  const { bytes } = await ask(blobAt, place, source);
+  const { content: bytes } = await ask(blobAt, place, source, mostChartBytes);
   if (`sha256:${createHash('sha256').update(bytes).digest('hex')}` !== digest) {
     throw new FleetError('chart/digest', `The content of ${address} does not match the digest of tag ${tag}`);
   }
@@ -82,23 +85,23 @@ async function ask(
   address: URL,
   place: Place,
   source: Source,
+  mostBytes: number,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Downloaded> {
   const { credentials, ...others } = source;
-  const options = { ...others, mostBytes: mostChartBytes, alsoTakes: [401] };
-  const first = await download(address, { ...options, headers });
+  const first = await downloadBytes(address, { ...others, mostBytes, alsoTakes: [401], headers });
   if (first.status === 200) return first;
   const challenge = String(first.headers['www-authenticate'] ?? '');
   const answer = /^bearer /i.test(challenge)
     ? { authorization: `Bearer ${await token(challenge, place, source)}` }
     : authorization(credentials);
-  return download(address, { ...others, mostBytes: mostChartBytes, headers: { ...headers, ...answer } });
+  return downloadBytes(address, { ...others, mostBytes, headers: { ...headers, ...answer } });
 }
 
 async function token(challenge: string, place: Place, source: Source): Promise<string> {
   const address = tokenAddress(challenge, place);
-  const { bytes } = await download(address, { ...source, mostBytes: 1024 * 1024 });
-  const { token: one, access_token: other } = json(bytes, address) as { token?: string; access_token?: string };
+  const { content } = await downloadBytes(address, { ...source, mostBytes: mostToken });
+  const { token: one, access_token: other } = json(content, address) as { token?: string; access_token?: string };
   const got = one ?? other;
   if (typeof got !== 'string') throw new FleetError('chart/unreachable', `${shown(address)} returned no token`);
   return got;

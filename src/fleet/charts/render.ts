@@ -7,6 +7,7 @@ import { FleetError } from '../contract.ts';
 import { type HelmBinary, redactSecrets, runHelm } from '../helm/index.ts';
 import { withWorkspace } from '../scratch/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
+import { containChart } from './contain.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -30,10 +31,11 @@ interface RenderInput {
 
 const timeoutMilliseconds = 120_000;
 
-/** `renderChart` rejects with `chart/does-not-render`; the message names the template and no value. */
-export function renderChart(helm: HelmBinary, input: RenderInput): Promise<Rendered> {
+/** `renderChart` rejects with `chart/invalid`, or with `chart/does-not-render`; the message names the template and no value. */
+export async function renderChart(helm: HelmBinary, input: RenderInput): Promise<Rendered> {
+  const chart = await containChart(input.bytes);
   return withWorkspace(async (directory) => {
-    await writeFile(join(directory, 'chart.tgz'), input.bytes, { mode: 0o600 });
+    await writeFile(join(directory, 'chart.tgz'), chart, { mode: 0o600 });
     const files = await Promise.all(
       input.values.map(async (values, index) => {
         // JSON is unambiguous YAML.

@@ -1,8 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { fetchFromRepository, versionsIn, versionsInRepository } from './repository.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -83,6 +90,57 @@ describe('an index', () => {
     expect(await versions()).toEqual(['1.0.0', 'v1.1.0']);
   });
 
+  test.each([
+    {
+      reason: 'of another chart',
+      lead: 'entries:\n  other:\n',
+      chunk: '    home: x\n'.repeat(6_000),
+      count: 300,
+      most: 70,
+    },
+    {
+      reason: 'of the chart',
+      lead: 'entries:\n  shop:\n',
+      chunk: `  - version: 1.0.0\n    urls: [a.tgz]\n    home: ${'x'.repeat(60_000)}\n`,
+      count: 60,
+      most: 5,
+    },
+  ])('is not kept in memory: lines $reason', async ({ lead, chunk, count, most }) => {
+    const arrived: WeakRef<Buffer>[] = [];
+    let alive = 0;
+    async function* chunks() {
+      yield Buffer.from(lead);
+      for (let sent = 0; sent < count; sent += 1) {
+        const bytes = Buffer.from(chunk);
+        arrived.push(new WeakRef(bytes));
+        yield bytes;
+        await new Promise((resolve) => setImmediate(resolve));
+        if (sent % 50 !== 49) continue;
+        collectGarbage();
+        alive = Math.max(alive, arrived.filter((each) => each.deref() !== undefined).length);
+      }
+      yield Buffer.from('  shop:\n  - version: 2.0.0\n    urls: [b.tgz]\n');
+    }
+    await versionsIn(chunks(), 'shop', new URL('https://charts.example.com/'));
+    // The beginning, up to 4 MiB, is kept until the chart is found: an index in another form is parsed as a whole.
+    expect(alive).toBeLessThan(most);
+  });
+
+  test('of a chart with many versions is parsed in little memory', async () => {
+    // Parsed at once, this takes 350 MB.
+    const script = `
+      import { versionsIn } from ${JSON.stringify(join(import.meta.dirname, 'repository.ts'))};
+      function* chunks() {
+        yield Buffer.from('entries:\\n  shop:\\n');
+        for (let n = 0; n < 2_500; n += 1)
+          yield Buffer.from('  - version: 1.0.' + n + '\\n    urls: [a.tgz]\\n    annotations:\\n' + '      key: value of it\\n'.repeat(40).replaceAll('key', () => 'k' + Math.random()));
+      }
+      console.log((await versionsIn(chunks(), 'shop', new URL('https://charts.example.com/'))).length);`;
+    const flags = ['--max-old-space-size=64', '--input-type=module', '--eval', script];
+    const { stdout, stderr } = spawnSync(process.execPath, flags, { encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({ stdout: '2500\n', stderr: '' });
+  });
+
   test('entries without a version or a valid address are skipped', async () => {
     const bad = [
       entry('latest'),
@@ -100,11 +158,12 @@ describe('an index', () => {
     'https://localhost/a.tgz',
     'https://[::1]/a.tgz',
     'http://127.0.0.1/a.tgz',
-  ])('of a remote repository must not point to loopback: %s', (address) => {
+  ])('of a remote repository must not point to loopback: %s', async (address) => {
     const index = stringify(indexOf({ shop: [entry('1.0.0'), entry('1.1.0', { urls: [address] })] }));
-    const from = (base: string) => versionsIn(index, 'shop', new URL(base)).map(({ version }) => version);
-    expect(from('https://charts.example.com/')).toEqual(['1.0.0']);
-    expect(from('http://127.0.0.1:8080/')).toEqual(['1.0.0', '1.1.0']);
+    const from = async (base: string) =>
+      (await versionsIn([Buffer.from(index)], 'shop', new URL(base))).map(({ version }) => version);
+    expect(await from('https://charts.example.com/')).toEqual(['1.0.0']);
+    expect(await from('http://127.0.0.1:8080/')).toEqual(['1.0.0', '1.1.0']);
   });
 
   test('digests and addresses are normalized', async () => {

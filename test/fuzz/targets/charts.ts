@@ -79,8 +79,10 @@ export const target: Target = {
   ],
   async run(input) {
     const text = input.toString('utf8');
-    await refusable(() => {
-      for (const { version, digest: found, address } of versionsIn(text, 'web', base)) {
+    await refusable(async () => {
+      // In two pieces, as it arrives.
+      const pieces = [input.subarray(0, input.length >> 1), input.subarray(input.length >> 1)];
+      for (const { version, digest: found, address } of await versionsIn(pieces, 'web', base)) {
         ensure(isVersion(version), 'an indexed version is a version');
         ensure(address.protocol === 'https:', 'a remote index leads only to https', () => address.href);
         ensure(found === undefined || /^sha256:[0-9a-f]{64}$/.test(found), 'a digest is a digest');
