@@ -1,5 +1,6 @@
 /** Consumers on a real Kafka: order, repetition, dead letters, replay, and what a group shares. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Producer } from '@platformatic/kafka';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -199,6 +200,41 @@ describe('a message that cannot be taken', () => {
     await expect
       .poll(() => registry.metrics())
       .toContain(`kidp_kafka_messages_total{group="${groupId}",topic="${topic}",result="handled"} 1`);
+  });
+
+  it.each([
+    'gzip',
+    'snappy',
+    'lz4',
+    'zstd',
+    'none',
+  ] as const)('goes there without its bytes if they would take the memory: %s; the consumer goes on', async (compression) => {
+    const configuration = { 'max.message.bytes': String(4 * 1024 * 1024) };
+    const topic = await kafka.makeTopic('status', { partitions: 1, configuration });
+    const seen: string[] = [];
+    start(topic, async ({ value }) => void seen.push(String(value)));
+    await send(topic, ['a:0']);
+    const client = new Producer({ clientId: 'test', bootstrapBrokers: [...kafka.bootstrapServers], compression });
+    // Uncompressed it is the number of headers that takes the memory.
+    const [size, count] = compression === 'none' ? [1, 200_001] : [40 * 1024 * 1024, 0];
+    const headers = new Map(Array.from({ length: count }, () => [Buffer.alloc(0), Buffer.alloc(0)]));
+    await client.send({ messages: [{ topic, key: Buffer.from('a'), value: Buffer.alloc(size), headers }] });
+    await client.close();
+    await send(topic, ['a:1']);
+    await expect.poll(() => seen).toEqual(['a:0', 'a:1']);
+    expect(await lettersOf(topic, 1)).toEqual([
+      {
+        key: undefined,
+        value: Buffer.alloc(0),
+        headers: {
+          reason: expect.stringMatching(/^the batch (is larger than 16 MiB|has more than 200000 records and headers)$/),
+          code: 'batch-too-large',
+          'source-topic': topic,
+          'source-partition': '0',
+          'source-offset': '1',
+        },
+      },
+    ]);
   });
 
   it('stays where it is in the dead-letter topic itself, and does not go round for ever', async () => {

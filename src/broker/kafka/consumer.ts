@@ -191,6 +191,7 @@ class GroupConsumer implements KafkaConsumer {
     const isCrowded = () => this.#lanes.weight >= this.#maximumWaiting / 2;
     try {
       try {
+        if (message.refused !== undefined) throw new DeadLetter(message.refused, 'batch-too-large');
         await this.#options.handle(message, this.#abandoned.signal, isCrowded);
         return 'handled';
       } catch (error) {

@@ -20,6 +20,8 @@ export interface IncomingMessage {
   readonly topic: string;
   readonly partition: number;
   readonly offset: bigint;
+  /** Why its batch was not read; the message then stands for the whole batch, and is at its last offset. */
+  readonly refused?: string;
 }
 
 /**

@@ -182,10 +182,10 @@ export class TopicSender {
   }
 
   async #newClient(): Promise<Client> {
-    const { Producer, NetworkError } = await loadClient();
+    const library = await loadClient();
     const requestTimeout = this.#timeoutMilliseconds;
-    const client: Client = new Producer({ ...clientOptions(this.#options), requestTimeout, idempotent: true });
-    return guardClient(client, this.#options, NetworkError);
+    const client: Client = new library.Producer({ ...clientOptions(this.#options), requestTimeout, idempotent: true });
+    return guardClient(client, this.#options, library);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Consumer as ConsumerClient, Message, MessagesStream } from '@platformatic/kafka';
+import { refusedHeader } from './batches.ts';
 import { clientOptions, disconnector, type KafkaConnection, loadClient } from './connection.ts';
 import { guardClient } from './guarded.ts';
 import type { IncomingMessage } from './message.ts';
@@ -49,7 +50,8 @@ export interface Session {
 }
 
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { Consumer, ListOffsetTimestamps, NetworkError } = await loadClient();
+  const library = await loadClient();
+  const { Consumer, ListOffsetTimestamps } = library;
   const { sessionTimeoutMilliseconds } = options;
   const client: Client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
     ...clientOptions(options),
@@ -70,7 +72,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return Buffer.alloc(0);
     },
   });
-  guardClient(client, options, NetworkError);
+  guardClient(client, options, library);
   client.memberId = options.memberId;
   const session = new GroupSession(client, options, ListOffsetTimestamps.EARLIEST);
   session.start();
@@ -231,14 +233,17 @@ class GroupSession implements Session {
 }
 
 function decode({ key, value, headers, topic, partition, offset }: Raw): IncomingMessage {
-  const texts = [...headers].map(([name, text]) => [String(name), String(text)] as const);
+  const texts = new Map([...headers].map(([name, text]) => [String(name), String(text)] as const));
+  const refused = texts.get(refusedHeader);
+  texts.delete(refusedHeader);
   return {
     // The client's types say otherwise, but a message may have neither key nor value.
     key: (key as Buffer | undefined)?.toString(),
     value: (value as Buffer | undefined) ?? Buffer.alloc(0),
-    headers: new Map(texts),
+    headers: texts,
     topic,
     partition,
     offset,
+    ...(refused === undefined ? {} : { refused }),
   };
 }

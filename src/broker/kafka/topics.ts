@@ -31,8 +31,8 @@ export async function ensureTopics(
   options: KafkaConnection & { readonly topics?: readonly TopicRequest[] },
 ): Promise<void> {
   const { topics = platformTopics, log, ...connection } = options;
-  const { Admin, NetworkError } = await loadClient();
-  const admin = guardClient(new Admin(clientOptions({ ...connection, log })), connection, NetworkError);
+  const library = await loadClient();
+  const admin = guardClient(new library.Admin(clientOptions({ ...connection, log })), connection, library);
   try {
     const existing = new Set(await admin.listTopics());
     for (const topic of topics) if (!existing.has(topic.name)) await create(admin, topic);
