@@ -9,9 +9,9 @@
  */
 
 export type { Applied, Configurations } from './configuration/apply.ts';
-export { configurationName, type WebhookTarget } from './configuration/build.ts';
+export { configurationName, type FailurePolicies, type WebhookTarget } from './configuration/build.ts';
 export { ensureNoOtherInstallation } from './configuration/other-installations.ts';
-export { type Sync, startSync } from './configuration/sync.ts';
+export { type Sync, startSync, subscribeToAll } from './configuration/sync.ts';
 export type { FailurePolicy } from './configuration/types.ts';
 export { reviewAccess } from './gates/access.ts';
 export { type Comparers, type CrdGateOptions, type Environment, startComparers } from './gates/crds/index.ts';

@@ -29,11 +29,11 @@ export async function demandAccess(
   client: Client,
   namespace: string,
   source: string,
-  { dispatch, rollouts }: { readonly dispatch: boolean; readonly rollouts: boolean },
+  { dispatch, rollouts, crdsOnly = false }: Features,
 ): Promise<void> {
-  await demandKinds(client, dispatch || rollouts ? kinds : watchedKinds);
+  await demandKinds(client, dispatch || rollouts ? kinds : crdsOnly ? gateKinds : watchedKinds);
   const needed = [
-    ...rights(namespace),
+    ...(crdsOnly ? gateRights(namespace) : rights(namespace)),
     ...(dispatch ? dispatchRights(namespace) : []),
     ...(rollouts ? rolloutRights(namespace) : []),
   ];
@@ -65,8 +65,16 @@ export async function demandRights(
   });
 }
 
-/** The kinds that every replica watches. */
-const watchedKinds = [policy, policyException, team, application, service, approval, crdRevision];
+interface Features {
+  readonly dispatch: boolean;
+  readonly rollouts: boolean;
+  readonly crdsOnly?: boolean | undefined;
+}
+
+/** The kinds of the CRD gate. */
+const gateKinds = [approval, crdRevision];
+/** The kinds that every other replica watches. */
+const watchedKinds = [policy, policyException, team, application, service, ...gateKinds];
 
 async function demandKinds(client: Client, needed: readonly { readonly plural: string }[]): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
@@ -105,22 +113,32 @@ const of = (verbs: string, group: string, resource: string, more: Partial<Right>
 
 /** The permissions that every replica needs. Optional ones (other kinds and access reviews for some policies, reports, events) are not listed. */
 export function rights(namespace: string): Right[] {
-  const registration = 'admissionregistration.k8s.io';
-  const configurations = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'];
   return [
     ...watchedKinds.flatMap(({ plural }) => of('get list watch', GROUP, plural)),
-    ...of('get list watch', '', 'namespaces'),
-    ...of('list watch', 'apiextensions.k8s.io', 'customresourcedefinitions'),
+    ...of('list watch', '', 'namespaces'),
     ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) =>
       of('list watch', registration, resource),
     ),
+    ...[policy, policyException].flatMap(({ plural }) => of('patch', GROUP, plural, { subresource: 'status' })),
+    ...gateRights(namespace),
+  ];
+}
+
+const registration = 'admissionregistration.k8s.io';
+
+/** The permissions that the CRD gate needs. */
+export function gateRights(namespace: string): Right[] {
+  const configurations = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'];
+  return [
+    ...gateKinds.flatMap(({ plural }) => of('get list watch', GROUP, plural)),
+    // Its own.
+    ...of('get', '', 'namespaces'),
+    ...of('list watch', 'apiextensions.k8s.io', 'customresourcedefinitions'),
     ...configurations.flatMap((resource) => [
       ...of('create', registration, resource),
       ...of('get list watch update delete', registration, resource, { name: 'kidp-admission' }),
     ]),
-    ...[policy, policyException, approval, crdRevision].flatMap(({ plural }) =>
-      of('patch', GROUP, plural, { subresource: 'status' }),
-    ),
+    ...gateKinds.flatMap(({ plural }) => of('patch', GROUP, plural, { subresource: 'status' })),
     ...of('create delete', GROUP, crdRevision.plural),
     ...of('get list watch create update patch delete', 'coordination.k8s.io', 'leases', { namespace }),
     ...of('create', '', 'secrets', { namespace }),

@@ -44,6 +44,8 @@ export interface DispatchOptions {
         readonly port?: number | undefined;
         /** If unset, plain HTTP: on this machine, or behind a proxy that terminates TLS. */
         readonly tls?: ServingCertificate | 'webhook' | undefined;
+        /** The CA certificates that verify `tls`, if they are not those of the webhook. */
+        readonly authorities?: (() => string | undefined) | undefined;
         /** The URL at which brokers reach it; by default the address it listens on. */
         readonly url?: string | undefined;
       }

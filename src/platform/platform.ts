@@ -16,6 +16,7 @@ import {
   startPolicySource,
   startReplicaReport,
   startSync,
+  subscribeToAll,
 } from '../admission/index.ts';
 import type { Environment } from '../api/index.ts';
 import type { StatusApi } from '../broker/index.ts';
@@ -44,6 +45,7 @@ import {
   type TelemetrySettings,
 } from '../runtime/index.ts';
 import { type AddressGuard, addressGuard } from '../runtime/internal.ts';
+import { publishAuthorities } from './authorities.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { RolloutsOptions } from './rollouts.ts';
@@ -56,8 +58,11 @@ export interface PlatformOptions
     | 'reusePort'
     | 'target'
     | 'failurePolicy'
+    | 'failurePolicies'
+    | 'ownerClusterRole'
     | 'certificateSecret'
     | 'clients'
+    | 'certificates'
     | 'drainMilliseconds'
     | 'breakGlassGroup'
   > {
@@ -68,12 +73,16 @@ export interface PlatformOptions
   readonly platformNamespace: string;
   /** The settings of the CRD gate. */
   readonly crds?: CrdGateOptions;
+  /** Runs the CRD gate and nothing else: no policies, no gates of platform kinds, no dispatch and no rollouts. */
+  readonly crdsOnly?: boolean | undefined;
   /** How many revisions of each CRD are kept. */
   readonly revisions?: Partial<RevisionOptions>;
   readonly identity?: string;
   readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
   /** The namespaces whose PolicyExceptions are honored. */
   readonly exceptionNamespaces?: readonly string[] | undefined;
+  /** The namespaces that policies exempt, beside kube-system and the platform namespace. */
+  readonly excludedNamespaces?: readonly string[] | undefined;
   /** The API group of the reports that hold the findings of the scan. */
   readonly reportApi?: ReportApi | undefined;
   /** Settings for dispatching admitted objects to brokers. If unset, nothing is dispatched. */
@@ -93,7 +102,8 @@ export interface Platform {
   readonly statusApi: StatusApi | undefined;
   /** The REST API of rollouts; undefined if it is not served. */
   readonly rest: Rest | undefined;
-  readonly source: LivePolicySource;
+  /** Undefined if only the CRD gate runs. */
+  readonly source: LivePolicySource | undefined;
   readonly reconcilers: PolicyReconcilers;
   /** Settles when the controllers have stopped: resolves after a cleanup, rejects if they failed or the Lease was lost. */
   readonly ended: Promise<void>;
@@ -101,23 +111,22 @@ export interface Platform {
 
 /** `startPlatform` starts all parts. The cleanup stops them in reverse: the controllers first, then the webhook, the policies last. */
 export async function startPlatform(options: PlatformOptions, cleanup: Cleanup): Promise<Platform> {
-  const { client, platformNamespace, leaderElection, log = silentLogger } = options;
+  const { client, platformNamespace, excludedNamespaces, leaderElection, log = silentLogger } = options;
   const exceptionNamespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
   const identity = options.identity ?? `${hostname()}-${process.pid}`;
-  const source = startPolicySource({
-    client,
-    platformNamespace,
-    exceptionNamespaces,
-    log,
-  });
-  cleanup.add('closing the watches of policies', () => source.stop());
+  const source =
+    options.crdsOnly === true
+      ? undefined
+      : startPolicySource({ client, platformNamespace, excludedNamespaces, exceptionNamespaces, log });
+  if (source !== undefined) cleanup.add('closing the watches of policies', () => source.stop());
   const recorder = new EventRecorder({ client, reportingController: 'platform.company.com/admission', log });
   const metrics = admissionMetrics();
   const { registry } = metrics;
   const telemetry =
     options.telemetry === undefined ? undefined : startTelemetry({ settings: options.telemetry, registry, log });
   if (telemetry !== undefined) cleanup.add('flushing telemetry', () => telemetry.stop());
-  const { host, port, reusePort, target, failurePolicy, certificateSecret, clients, drainMilliseconds } = options;
+  const { host, port, reusePort, target, certificateSecret, certificates, clients, drainMilliseconds } = options;
+  const { failurePolicy, failurePolicies, ownerClusterRole, crdsOnly } = options;
   const untrusted = clients === undefined;
   const admission = await startAdmission({
     client,
@@ -126,21 +135,26 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     reusePort,
     target,
     failurePolicy,
+    failurePolicies,
+    ownerClusterRole,
     certificateSecret,
+    certificates,
     clients,
     drainMilliseconds,
     identity,
     installation: leaderElection && `${leaderElection.lease.namespace}/${leaderElection.lease.name}`,
     platformNamespace,
+    excludedNamespaces,
     breakGlassGroup: options.breakGlassGroup,
     install: leaderElection === undefined,
     dispatches: options.dispatch !== undefined,
     policies: source,
-    owners: source.owners,
-    mapping: () => source.mapping,
+    owners: source?.owners,
+    mapping: source && (() => source.mapping),
     untrusted,
-    policyGate: policyGate({ client, source, untrusted }),
+    policyGate: source && policyGate({ client, source, untrusted }),
     crds: options.crds ?? {},
+    crdsOnly,
     asksAboutBreaking:
       options.rollouts === undefined
         ? undefined
@@ -150,8 +164,10 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     log,
   });
   cleanup.add('removing the webhook configurations', () => admission.stop());
-  const reporting = startReplicaReport({ client, source, identity, ready: () => admission.ready, log });
-  cleanup.add('removing the report of this replica', () => reporting.stop());
+  if (source !== undefined) {
+    const reporting = startReplicaReport({ client, source, identity, ready: () => admission.ready, log });
+    cleanup.add('removing the report of this replica', () => reporting.stop());
+  }
   const manager = new Manager({
     client,
     log,
@@ -159,22 +175,38 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     stopMilliseconds: 5_000,
     ...(leaderElection === undefined ? {} : { leaderElection }),
   });
-  if (leaderElection !== undefined) manager.add(keepRegistered(admission, source, log));
-  const reconcilers = addPolicyReconcilers(manager, {
-    view: source,
-    platformNamespace,
-    exceptionNamespaces,
-    configurationName,
-    authenticates: !untrusted,
-    reportApi: options.reportApi,
-    registry,
-    ...(options.scan === undefined ? {} : { scan: options.scan }),
-  });
+  if (leaderElection !== undefined) {
+    manager.add(keepRegistered(admission, source, log));
+    const others = options.dispatch?.statusApi?.authorities;
+    const bundles = [() => admission.caBundle, ...(others === undefined ? [] : [others])];
+    const { certificates: served } = admission;
+    manager.add(
+      publishAuthorities({
+        client: manager.leaderClient,
+        namespace: platformNamespace,
+        bundles,
+        subscribe: (changed) => served.subscribe(changed),
+        log,
+      }),
+    );
+  }
+  const reconcilers =
+    source === undefined
+      ? noReconcilers
+      : addPolicyReconcilers(manager, {
+          view: source,
+          platformNamespace,
+          exceptionNamespaces,
+          configurationName,
+          authenticates: !untrusted,
+          reportApi: options.reportApi,
+          registry,
+          ...(options.scan === undefined ? {} : { scan: options.scan }),
+        });
   addCrdReconcilers(manager, { kept: defaultKeptRevisions, ...options.revisions });
   const parts = {
     manager,
     client,
-    source,
     platformNamespace,
     registry,
     recorder,
@@ -183,9 +215,9 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
     log,
   };
   const dispatch =
-    options.dispatch === undefined
+    options.dispatch === undefined || source === undefined
       ? undefined
-      : await (await import('./dispatch.ts')).addDispatch(parts, options.dispatch, cleanup);
+      : await (await import('./dispatch.ts')).addDispatch({ ...parts, source }, options.dispatch, cleanup);
   const rollouts =
     options.rollouts === undefined
       ? undefined
@@ -213,20 +245,27 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
   };
 }
 
+/** If only the CRD gate runs, there are no policies to reconcile. */
+const noReconcilers: PolicyReconcilers = { rescan() {}, scanOf: () => undefined };
+
 const asksAboutBreaking = (settings: RolloutSettings) => (environment: Environment) =>
   levelsFor(settings, 'BreakingCRDChange', environment).length > 0;
 
 /** Keeps the webhook configurations in sync. They stay when a leader stops, because the other replicas keep serving. */
-function keepRegistered({ configurations }: Admission, source: LivePolicySource, log: Logger): Runnable {
+function keepRegistered(
+  { configurations, certificates }: Admission,
+  source: LivePolicySource | undefined,
+  log: Logger,
+): Runnable {
   return {
     name: 'webhook configurations',
     leaderOnly: true,
     async start(signal) {
-      await source.whenSynced(signal).catch(() => {});
+      await source?.whenSynced(signal).catch(() => {});
       if (signal.aborted || configurations === undefined) return;
       const sync = startSync({
-        apply: () => configurations.apply(source.current().set.scope),
-        subscribe: (changed) => source.subscribe(changed),
+        apply: () => configurations.apply(source?.current().set.scope ?? []),
+        subscribe: subscribeToAll(certificates, ...(source === undefined ? [] : [source])),
         log,
       });
       sync.trigger();

@@ -23,6 +23,7 @@ export async function startReplica(options: ReplicaOptions, cleanup: Cleanup): P
   const client = connect(config);
   cleanup.add('closing the connections', () => client.close());
   await demandAccess(client, namespace, config.source, {
+    crdsOnly: options.crdsOnly,
     dispatch: options.dispatch !== undefined,
     rollouts: options.rollouts !== undefined,
   });
@@ -34,7 +35,7 @@ export async function startReplica(options: ReplicaOptions, cleanup: Cleanup): P
       ...platformOptions,
       client,
       log,
-      certificateSecret: { namespace, name: certificateSecretName },
+      certificateSecret: options.certificates === undefined ? { namespace, name: certificateSecretName } : undefined,
       leaderElection: { client: leaseClient, lease: { namespace, name: leaseName } },
       platformNamespace: namespace,
     },
@@ -43,7 +44,8 @@ export async function startReplica(options: ReplicaOptions, cleanup: Cleanup): P
   const { admission, statusApi, rest, source } = platform;
   const ports = { port: admission.port, statusPort: statusApi?.port, restPort: rest?.port };
   log.info('serving', { ...ports, namespace, target: options.target, server: config.server });
-  void source.whenSynced().then(
+  if (source === undefined) log.info('ready', { policies: 0 });
+  void source?.whenSynced().then(
     () => log.info('ready', { policies: source.current().set.policies.length }),
     () => {},
   );

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type Loose, memoryCluster } from '../../../test/support/memory-cluster.ts';
+import type { OwnerReference } from '../../runtime/index.ts';
 import { resourceMapping } from '../../runtime/internal.ts';
 import { webhookConfigurations } from './apply.ts';
 import {
@@ -99,6 +100,31 @@ test.each(rows)('configurations are put back where it is right to: $reason', asy
   expect(contents(cluster)).toEqual(isPutBack ? stored : [[], []]);
   await end();
   expect(changed.mock.calls.length > 0).toBe(isPutBack);
+});
+
+test('configurations belong to an object, whose new UID they follow; without it they belong to nothing', async () => {
+  const cluster = memoryCluster(phases.map(({ resource }) => resource));
+  let owner: OwnerReference | undefined = { apiVersion: 'rbac/v1', kind: 'ClusterRole', name: 'kidp', uid: 'one' };
+  const configurations = webhookConfigurations({
+    client: cluster.client,
+    installer: replica,
+    target: { url: 'https://127.0.0.1:1' },
+    bundle: () => ({ pem: '', generation: 1 }),
+    failurePolicy: 'Fail',
+    platformNamespace: 'kidp-system',
+    breakGlassGroup: 'kidp:break-glass',
+    mapping: () => resourceMapping([]),
+    owner: async () => owner,
+  });
+  const owners = async () => {
+    await configurations.apply([]);
+    return phases.map(({ resource }) => cluster.get(resource, key)?.metadata.ownerReferences);
+  };
+  expect(await owners()).toEqual([[owner], [owner]]);
+  owner = { ...owner, uid: 'two' };
+  expect(await owners()).toEqual([[owner], [owner]]);
+  owner = undefined;
+  expect(await owners()).toEqual([undefined, undefined]);
 });
 
 test('what somebody else has made under that name is left alone from the beginning', async () => {

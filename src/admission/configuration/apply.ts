@@ -13,6 +13,7 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
+  type OwnerReference,
   Reflector,
   type Resource,
 } from '../../runtime/index.ts';
@@ -34,12 +35,14 @@ import {
 } from './build.ts';
 import { rulesFor } from './rules.ts';
 
-interface ConfigurationsOptions extends Omit<ConfigurationOptions, 'scope' | 'mapping' | 'bundle'> {
+interface ConfigurationsOptions extends Omit<ConfigurationOptions, 'scope' | 'mapping' | 'bundle' | 'owner'> {
   readonly client: Client;
   /** Returns the current CA bundle. It changes when certificates rotate. */
   readonly bundle: () => Bundle;
   /** The resource mapping of the caller. Without it, the API server is queried. */
   readonly mapping?: (() => ResourceMapping) | undefined;
+  /** Reads the owner of the configurations. Its UID changes if it is deleted and created again. */
+  readonly owner?: (() => Promise<OwnerReference | undefined>) | undefined;
 }
 
 export interface Applied {
@@ -74,7 +77,8 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
   return {
     apply: (scope) =>
       inTurn(async () => {
-        const applied = await applyAll({ ...options, takesOver: !taken }, scope, await mappingFor(scope));
+        const owner = await options.owner?.();
+        const applied = await applyAll({ ...options, owner, takesOver: !taken }, scope, await mappingFor(scope));
         taken = true;
         return applied;
       }),
@@ -139,7 +143,10 @@ function discoveredMapping(client: Client): MappingFor {
   };
 }
 
-interface Applying extends ConfigurationsOptions {
+type Unowned = Omit<ConfigurationsOptions, 'owner'>;
+
+interface Applying extends Unowned {
+  readonly owner: OwnerReference | undefined;
   readonly takesOver: boolean;
 }
 
@@ -155,10 +162,7 @@ async function applyAll(options: Applying, scope: readonly ScopeEntry[], mapping
     if (error instanceof ConfigError) for (const phase of written) await removeOne(options, phase).catch(() => {});
     throw error;
   }
-  const { platformNamespace, breakGlassGroup } = options;
-  const unresolved = phases.flatMap(
-    ({ verb }) => rulesFor({ scope, phase: verb, mapping, platformNamespace, breakGlassGroup }).unresolved,
-  );
+  const unresolved = phases.flatMap(({ verb }) => rulesFor({ ...options, scope, phase: verb, mapping }).unresolved);
   return { unresolved };
 }
 
@@ -190,12 +194,13 @@ async function applyOne(
  * updates, and a webhook with two field managers would not be removed.
  */
 function over(present: WebhookConfiguration, wanted: WebhookConfiguration): WebhookConfiguration {
-  const { labels, annotations } = present.metadata;
-  const { [installationAnnotation]: _, ...kept } = annotations ?? {};
+  const { labels, annotations, ownerReferences: _owners, ...metadata } = present.metadata;
+  const { [installationAnnotation]: _installation, ...kept } = annotations ?? {};
   return {
     ...wanted,
     metadata: {
-      ...present.metadata,
+      ...metadata,
+      ...(wanted.metadata.ownerReferences && { ownerReferences: wanted.metadata.ownerReferences }),
       labels: { ...labels, ...wanted.metadata.labels },
       annotations: { ...kept, ...wanted.metadata.annotations },
     },
@@ -218,7 +223,7 @@ const foreign = ({ kind, plural }: Resource): ConfigError =>
  * Returns the newer of the own and the stored bundle, because another replica may have published since. The stored
  * bundle of a process with other certificates does not verify this one.
  */
-function laterBundle(present: WebhookConfiguration | undefined, options: ConfigurationsOptions): Bundle {
+function laterBundle(present: WebhookConfiguration | undefined, options: Unowned): Bundle {
   const own = options.bundle();
   if (present === undefined || !options.installer.sharesCertificates || !leadsHere(present, options)) return own;
   const held = heldBundle(present);
@@ -229,7 +234,7 @@ function laterBundle(present: WebhookConfiguration | undefined, options: Configu
  * Deletes a configuration if it is still ours. A process that takes over reuses the object with the same UID, so only
  * its content shows the owner.
  */
-async function removeOne(options: ConfigurationsOptions, { resource }: Phase): Promise<void> {
+async function removeOne(options: Unowned, { resource }: Phase): Promise<void> {
   const { client } = options;
   for (;;) {
     const present = await readConfiguration(client, resource);
@@ -246,11 +251,11 @@ async function removeOne(options: ConfigurationsOptions, { resource }: Phase): P
   }
 }
 
-const isInstalledAs = (present: WebhookConfiguration, options: ConfigurationsOptions): boolean =>
+const isInstalledAs = (present: WebhookConfiguration, options: Unowned): boolean =>
   isInstalledBy(present, options.installer) && leadsHere(present, options);
 
 /** Reports whether every webhook of the configuration points to this target. */
-function leadsHere(present: WebhookConfiguration, { target }: ConfigurationsOptions): boolean {
+function leadsHere(present: WebhookConfiguration, { target }: Unowned): boolean {
   const here = (path: string) => addressOf(target, path);
   return (present.webhooks ?? []).every(({ clientConfig: { caBundle, ...address } }) =>
     isDeepStrictEqual(address, here(pathOf(address, target))),

@@ -98,6 +98,57 @@ describe('the webhook configurations', () => {
     }
   });
 
+  it('leave out excluded namespaces, except for their deletion, on which no policy has a say there', () => {
+    const selectors = webhooksOf(built({ scope: [entry({})], excludedNamespaces: ['legacy'] })).map(
+      ({ name, namespaceSelector }) => [name.split('.')[0], JSON.stringify(namespaceSelector).includes('legacy')],
+    );
+    expect(selectors.filter(([, excludes]) => excludes)).toEqual([['validate-fail', true]]);
+  });
+
+  const policiesOf = (over: Partial<ConfigurationOptions>) =>
+    Object.fromEntries(
+      webhooksOf(built({ crds: true, ...over })).map(({ name, failurePolicy }) => [name.split('.')[0], failurePolicy]),
+    );
+  const byWebhook: { reason: string; over: Partial<ConfigurationOptions>; expected: object }[] = [
+    {
+      reason: 'one of them is open',
+      over: { failurePolicies: { crds: 'Ignore' } },
+      expected: { validate: 'Fail', 'validate-crds': 'Ignore', 'validate-team-namespaces': 'Fail' },
+    },
+    {
+      reason: 'one of them is closed; what is always open stays open',
+      over: { failurePolicy: 'Ignore', failurePolicies: { crds: 'Fail' } },
+      expected: { validate: 'Ignore', 'validate-crds': 'Fail', 'validate-platform-crds': 'Ignore' },
+    },
+    {
+      reason: 'the webhooks for platform kinds and Namespaces are open, that for Policies never by itself',
+      over: { failurePolicies: { 'platform-kinds': 'Ignore', namespaces: 'Ignore' } },
+      expected: {
+        mutate: 'Ignore',
+        validate: 'Ignore',
+        'validate-policies': 'Fail',
+        'validate-team-namespaces': 'Ignore',
+        'validate-namespace-labels': 'Ignore',
+      },
+    },
+  ];
+  it.each(byWebhook)('have a failurePolicy each: $reason', ({ over, expected }) => {
+    expect(policiesOf(over)).toMatchObject(expected);
+  });
+
+  it('are those of CRDs and Approvals alone if only the CRD gate runs', () => {
+    const webhooks = webhooksOf(built({ crds: 'only' }));
+    const taken = webhooks.map(({ name, rules }) => [name.split('.')[0], (rules as { resources: string[] }[])[0]]);
+    expect(taken.map(([name, rule]) => [name, (rule as { resources: string[] }).resources])).toEqual([
+      ['mutate-policies', ['approvals']],
+      ['mutate-policies-break-glass', ['approvals']],
+      ['validate-policies', ['approvals']],
+      ['validate-policies-break-glass', ['approvals']],
+      ['validate-crds', ['customresourcedefinitions']],
+      ['validate-platform-crds', ['customresourcedefinitions']],
+    ]);
+  });
+
   const targets = [
     { reason: 'an address', target: { url: 'https://host:8443' }, config: { url: 'https://host:8443/validate' } },
     {

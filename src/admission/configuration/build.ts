@@ -13,18 +13,22 @@
 
 import { GROUP, kinds, VERSION } from '../../api/index.ts';
 import type { ScopeEntry } from '../../policy/internal.ts';
-import type { KubernetesObject, Resource } from '../../runtime/index.ts';
+import type { KubernetesObject, OwnerReference, Resource } from '../../runtime/index.ts';
 import type { Bundle, ResourceMapping } from '../../runtime/internal.ts';
 import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crd-webhook.ts';
 import { namespacesPath, namespaceWebhooks } from './namespace-webhook.ts';
-import { policyKindPlurals, policyKindWebhooks } from './policy-kinds-webhook.ts';
-import { exemptNamespaces, rulesFor } from './rules.ts';
+import { approvalPlurals, policyKindPlurals, policyKindWebhooks } from './policy-kinds-webhook.ts';
+import { rulesFor, systemNamespaces } from './rules.ts';
 import { keptWhileUsed, targetsOf } from './targets.ts';
 import type { FailurePolicy, Rule, WebhookScope } from './types.ts';
 
 export type WebhookTarget =
   | { readonly url: string }
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port?: number } };
+
+/** The webhooks whose failurePolicy can differ from that of the others: for platform kinds, of the CRD gate, and for Namespaces. */
+type WebhookGroup = 'platform-kinds' | 'crds' | 'namespaces';
+export type FailurePolicies = Partial<Record<WebhookGroup, FailurePolicy>>;
 
 /** The process that installs the configurations. */
 export interface Installer {
@@ -45,14 +49,20 @@ export interface ConfigurationOptions {
   readonly bundle: Bundle;
   /** The failurePolicy of the webhook for platform kinds. `Ignore` applies to all webhooks. */
   readonly failurePolicy: FailurePolicy;
+  /** The failurePolicy of single webhooks, in place of `failurePolicy`. */
+  readonly failurePolicies?: FailurePolicies | undefined;
   /** The requests that policies match. */
   readonly scope: readonly ScopeEntry[];
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
-  /** Whether the CRD gate is enabled. */
-  readonly crds?: boolean | undefined;
+  /** Namespaces that policies exempt, beside kube-system and the platform namespace. */
+  readonly excludedNamespaces?: readonly string[] | undefined;
+  /** Whether the CRD gate is enabled; `only` for the webhooks of the gate and of Approvals, on which it depends, and no others. */
+  readonly crds?: boolean | 'only' | undefined;
   /** The group that can write Policies, PolicyExceptions and Approvals while the webhook is unavailable. */
   readonly breakGlassGroup: string;
+  /** The object with which the configurations are deleted: the garbage collector removes them, even if no replica runs. */
+  readonly owner?: OwnerReference | undefined;
 }
 
 interface Webhook {
@@ -96,7 +106,7 @@ export const phases: readonly Phase[] = [
 ];
 
 export function buildConfiguration(phase: Phase, options: ConfigurationOptions): WebhookConfiguration {
-  const { bundle, installer } = options;
+  const { bundle, installer, owner } = options;
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: phase.resource.kind,
@@ -108,15 +118,22 @@ export function buildConfiguration(phase: Phase, options: ConfigurationOptions):
         [installerAnnotation]: installer.id,
         ...(installer.installation === undefined ? {} : { [installationAnnotation]: installer.installation }),
       },
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     webhooks: [
-      ...platformWebhooks(phase, options),
-      ...definitionWebhooks(phase, options),
-      ...deletionWebhooks(phase, options),
+      ...(options.crds === 'only' ? [] : platformWebhooks(phase, forGroup(options, 'platform-kinds'))),
+      ...policyKinds(phase, options),
+      ...definitionWebhooks(phase, forGroup(options, 'crds')),
+      ...(options.crds === 'only' ? [] : deletionWebhooks(phase, forGroup(options, 'namespaces'))),
       ...policyWebhooks(phase, options),
     ],
   };
 }
+
+const forGroup = (options: ConfigurationOptions, group: WebhookGroup): ConfigurationOptions => ({
+  ...options,
+  failurePolicy: options.failurePolicies?.[group] ?? options.failurePolicy,
+});
 
 function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   const plurals = kinds.map(({ plural }) => plural);
@@ -128,15 +145,19 @@ function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[
       ...everywhere,
       rules: [ownKinds(owned), ...(phase.verb === 'validate' ? [guardedDeletions] : [])],
     }),
-    ...policyKindWebhooks(phase.verb, options.breakGlassGroup).map(({ name, failurePolicy, scope }) =>
-      webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: '/policies', failurePolicy }, scope),
-    ),
   ];
+}
+
+function policyKinds(phase: Phase, options: ConfigurationOptions): Webhook[] {
+  const plurals = options.crds === 'only' ? approvalPlurals : policyKindPlurals;
+  return policyKindWebhooks(phase.verb, options.breakGlassGroup, plurals).map(({ name, failurePolicy, scope }) =>
+    webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: '/policies', failurePolicy }, scope),
+  );
 }
 
 /** The webhooks of the CRD gate. They are validating, because the gate needs the definition as it will be stored. */
 function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
-  if (phase.verb !== 'validate' || options.crds !== true) return [];
+  if (phase.verb !== 'validate' || !options.crds) return [];
   return gateWebhooks(options.failurePolicy).map(({ name, failurePolicy, scope }) => ({
     ...webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: gatePath, failurePolicy }, scope),
     timeoutSeconds: gateTimeoutSeconds,
@@ -150,7 +171,7 @@ function deletionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[
   const targets = scope
     .filter((entry) => entry.phase === phase.verb)
     .flatMap((entry) => targetsOf(entry, mapping).targets);
-  const exempt = exemptNamespaces(platformNamespace);
+  const exempt = systemNamespaces(platformNamespace);
   return namespaceWebhooks({ failurePolicy, targets, exemptNamespaces: exempt }).map(({ name, scope: asked, ...own }) =>
     webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: namespacesPath, ...own }, asked),
   );

@@ -10,6 +10,7 @@ import { overlap, type Target } from './targets.ts';
 import type { FailurePolicy, MatchCondition, WebhookScope } from './types.ts';
 
 export const policyKindPlurals: readonly string[] = [policy.plural, policyException.plural, approval.plural];
+export const approvalPlurals: readonly string[] = [approval.plural];
 
 interface PolicyKindWebhook {
   readonly name: string;
@@ -18,24 +19,36 @@ interface PolicyKindWebhook {
 }
 
 /** `policyKindWebhooks` builds the two webhooks of a phase. Deletions are validated, and never mutated. */
-export function policyKindWebhooks(verb: 'mutate' | 'validate', group: string): readonly PolicyKindWebhook[] {
+export function policyKindWebhooks(
+  verb: 'mutate' | 'validate',
+  group: string,
+  plurals: readonly string[] = policyKindPlurals,
+): readonly PolicyKindWebhook[] {
   const more = verb === 'validate' ? ['DELETE'] : [];
   return [
     {
       name: 'policies',
       failurePolicy: 'Fail',
-      scope: scopeOf(['CREATE', 'UPDATE'], { name: 'not-break-glass', expression: `!(${isMember(group)})` }),
+      scope: scopeOf(['CREATE', 'UPDATE'], { name: 'not-break-glass', expression: `!(${isMember(group)})` }, plurals),
     },
-    { name: 'policies-break-glass', failurePolicy: 'Ignore', scope: breakGlassScope(group, more) },
+    { name: 'policies-break-glass', failurePolicy: 'Ignore', scope: breakGlassScope(group, more, plurals) },
   ];
 }
 
 /** `breakGlassScope` selects the writes of the group to these kinds. */
-export const breakGlassScope = (group: string, more: readonly string[] = []): WebhookScope =>
-  scopeOf(['CREATE', 'UPDATE', ...more], { name: 'break-glass', expression: isMember(group) });
+export const breakGlassScope = (
+  group: string,
+  more: readonly string[] = [],
+  plurals: readonly string[] = policyKindPlurals,
+): WebhookScope =>
+  scopeOf(['CREATE', 'UPDATE', ...more], { name: 'break-glass', expression: isMember(group) }, plurals);
 
-const scopeOf = (operations: readonly string[], condition: MatchCondition): WebhookScope => ({
-  rules: [{ apiGroups: [GROUP], apiVersions: [VERSION], operations, resources: policyKindPlurals, scope: '*' }],
+const scopeOf = (
+  operations: readonly string[],
+  condition: MatchCondition,
+  resources: readonly string[],
+): WebhookScope => ({
+  rules: [{ apiGroups: [GROUP], apiVersions: [VERSION], operations, resources, scope: '*' }],
   matchConditions: [condition],
   exemptNamespaces: [],
 });

@@ -160,8 +160,12 @@ const entries: fc.Arbitrary<ScopeEntry> = fc
 
 it('every policy is evaluated once for every request that it matches', () => {
   fc.assert(
-    fc.property(fc.array(entries, { minLength: 1, maxLength: 5 }), (scope) => {
-      const { asked } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace, breakGlassGroup });
+    fc.property(fc.array(entries, { minLength: 1, maxLength: 5 }), fc.boolean(), (scope, excludesDefault) => {
+      const excludedNamespaces = excludesDefault ? ['default'] : [];
+      const system = ['kube-system', ...excludedNamespaces];
+      const { asked } = rulesFor({
+        ...{ scope, phase: 'validate', mapping, platformNamespace, excludedNamespaces, breakGlassGroup },
+      });
       for (const request of requests.filter((each) => !isPlatformsOwn(each))) {
         const calls = asked.flatMap((each) => {
           const as = sentAs(each, request);
@@ -174,7 +178,7 @@ it('every policy is evaluated once for every request that it matches', () => {
         }
         // The server asks all policies, wherever it is asked: a policy that leaves system namespaces alone says so itself.
         for (const entry of scope) {
-          const reaches = entry.systemNamespaces || request.namespace !== 'kube-system';
+          const reaches = entry.systemNamespaces || !system.includes(request.namespace);
           if (!reaches) continue;
           const by = calls.filter((call) => judges(entry, call.asked, call.as, request));
           const concerned = equivalents(request.type).some((type) => isAbout(entry, type, request));

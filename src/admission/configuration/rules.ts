@@ -42,20 +42,22 @@ interface RulesQuestion {
   readonly reinvocation?: 'Never' | 'IfNeeded';
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
+  /** Namespaces that policies exempt, beside kube-system and the platform namespace. */
+  readonly excludedNamespaces?: readonly string[] | undefined;
   /** Whether the CRD gate receives the validation of CustomResourceDefinitions. */
-  readonly crds?: boolean | undefined;
+  readonly crds?: boolean | 'only' | undefined;
   readonly breakGlassGroup: string;
 }
 
-/** `exemptNamespaces` lists the namespaces that are exempt unless a Policy includes them. */
-export const exemptNamespaces = (platformNamespace: string): readonly string[] => ['kube-system', platformNamespace];
+/** `systemNamespaces` lists the namespaces without which neither the cluster nor the platform can be repaired. */
+export const systemNamespaces = (platformNamespace: string): readonly string[] => ['kube-system', platformNamespace];
 
 export function rulesFor(question: RulesQuestion): PolicyRules {
   const { scope, phase, reinvocation, mapping, platformNamespace, breakGlassGroup } = question;
   // Other creations and updates of platform kinds are not sent here.
   const written = reinvocation === 'Never' ? ['CREATE', 'UPDATE'] : [];
   const unresolved: ScopeEntry[] = [];
-  const haveGate = phase === 'validate' && question.crds === true;
+  const haveGate = phase === 'validate' && Boolean(question.crds);
   const all = scope
     .filter((entry) => entry.phase === phase && (reinvocation === undefined || entry.reinvocation === reinvocation))
     .flatMap((entry) => {
@@ -64,7 +66,9 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
       if (phase === 'mutate') return targets;
       return targets.filter((target) => !isSentToNamespaceGate(target) && !(haveGate && isSentToGate(target)));
     });
-  const exempt = exemptNamespaces(platformNamespace);
+  const system = systemNamespaces(platformNamespace);
+  // Exempt unless a Policy includes them.
+  const exempt = [...system, ...(question.excludedNamespaces ?? [])];
   const concrete = (some: readonly Target[]) => some.flatMap((target) => withoutStars(target, mapping));
   const asked = layersOf(all, mapping).flatMap(({ converted, targets }) => {
     const closed = targets.filter(({ failurePolicy }) => failurePolicy === 'Fail');
@@ -75,7 +79,7 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
       ...withoutBreakGlass(some, breakGlassGroup, ['DELETE', ...left]),
       ...(reinvocation === 'Never' ? [] : withoutPlatform(some)),
       ...(haveGate ? withoutDefinitions(some) : []),
-      ...(phase === 'validate' ? withoutNamespaceDeletions(some, exempt) : []),
+      ...(phase === 'validate' ? withoutNamespaceDeletions(some, system) : []),
       ...(converted === undefined ? [] : onlyConverted(some)),
     ];
     const byGroup =

@@ -19,6 +19,16 @@ export interface Sync {
   stop(): Promise<void>;
 }
 
+/** `subscribeToAll` subscribes to several sources of changes. */
+export const subscribeToAll =
+  (...sources: readonly { subscribe(changed: () => void): () => void }[]) =>
+  (changed: () => void): (() => void) => {
+    const ends = sources.map((source) => source.subscribe(changed));
+    return () => {
+      for (const end of ends) end();
+    };
+  };
+
 const retryMillisecondsByDefault = 5_000;
 
 export function startSync(options: SyncOptions): Sync {

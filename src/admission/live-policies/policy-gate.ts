@@ -89,12 +89,12 @@ async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: Po
   if (!source.synced()) return ['existing objects were not checked: the kinds of the cluster are not synced yet'];
   const { set, world } = source.current();
   const exceptions = [...(set.exceptions.get(model.name) ?? [])];
-  const { platformNamespace, exceptionNamespaces } = source.options;
+  const { platformNamespace, excludedNamespaces, exceptionNamespaces } = source.options;
   const left = deadline.at - Date.now() - reserveMilliseconds;
   const radius = await blastRadius({
     client,
     model,
-    set: policySet({ policies: [policy], exceptions, platformNamespace, exceptionNamespaces }),
+    set: policySet({ policies: [policy], exceptions, platformNamespace, excludedNamespaces, exceptionNamespaces }),
     world,
     mapping: source.mapping,
     budgetMilliseconds: Math.max(0, Math.min(budgetMilliseconds, left)),

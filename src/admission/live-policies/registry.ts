@@ -27,6 +27,7 @@ import type { NeedState } from './watches.ts';
 
 interface RegistryOptions {
   readonly platformNamespace: string;
+  readonly excludedNamespaces: readonly string[];
   readonly exceptionNamespaces: readonly string[];
   readonly needState: (need: ObjectQuery) => NeedState;
 }
@@ -118,14 +119,20 @@ export class PolicyRegistry {
       if (policy === undefined) delete entry.inForce;
       else if (entry.waitsFor.length === 0) entry.inForce = policy;
     }
-    const { platformNamespace, exceptionNamespaces } = this.#options;
+    const { platformNamespace, excludedNamespaces, exceptionNamespaces } = this.#options;
     const policies = [...this.#policies.values()].flatMap(({ inForce }) => (inForce === undefined ? [] : [inForce]));
     const exceptions = this.exceptions();
     const before = this.#built;
     if (before !== undefined && isSameList(before.policies, policies) && isSameList(before.exceptions, exceptions)) {
       return before.set;
     }
-    const set = policySet({ policies, exceptions, platformNamespace, exceptionNamespaces: [...exceptionNamespaces] });
+    const set = policySet({
+      policies,
+      exceptions,
+      platformNamespace,
+      excludedNamespaces,
+      exceptionNamespaces: [...exceptionNamespaces],
+    });
     this.#built = { policies, exceptions, set };
     return set;
   }

@@ -30,6 +30,8 @@ export interface PolicySourceOptions {
   readonly client: Client;
   /** The namespace of the platform. */
   readonly platformNamespace: string;
+  /** The namespaces that policies exempt like kube-system. */
+  readonly excludedNamespaces?: readonly string[] | undefined;
   /** The namespaces in which PolicyExceptions take effect. */
   readonly exceptionNamespaces: readonly string[];
   readonly log?: Logger;
@@ -113,7 +115,7 @@ class Source implements LivePolicySource {
   #stopped = false;
 
   constructor(options: PolicySourceOptions) {
-    const { client, platformNamespace, exceptionNamespaces, log = silentLogger } = options;
+    const { client, platformNamespace, excludedNamespaces = [], exceptionNamespaces, log = silentLogger } = options;
     this.options = options;
     this.#client = client;
     this.#log = log;
@@ -129,6 +131,7 @@ class Source implements LivePolicySource {
     });
     this.#registry = new PolicyRegistry({
       platformNamespace,
+      excludedNamespaces,
       exceptionNamespaces,
       needState: (need) => this.#watches.state(need),
     });

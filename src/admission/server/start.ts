@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import {
-  type Authority,
   type CertificateSource,
   type Client,
   ConfigError,
@@ -26,9 +25,10 @@ import {
   reviewedAccess,
 } from '../../runtime/internal.ts';
 import { type Configurations, webhookConfigurations } from '../configuration/apply.ts';
-import type { WebhookTarget } from '../configuration/build.ts';
+import type { FailurePolicies, Installer, WebhookTarget } from '../configuration/build.ts';
 import { publishToConfigurations } from '../configuration/ca-bundle.ts';
-import { startSync } from '../configuration/sync.ts';
+import { clusterRoleOwner } from '../configuration/owner.ts';
+import { startSync, subscribeToAll } from '../configuration/sync.ts';
 import type { FailurePolicy } from '../configuration/types.ts';
 import { reviewAccess } from '../gates/access.ts';
 import { cleanupGate } from '../gates/cleanup.ts';
@@ -68,10 +68,16 @@ export interface AdmissionOptions {
   reusePort?: boolean | undefined;
   /** The failurePolicy of the webhooks. */
   failurePolicy?: FailurePolicy | undefined;
+  /** The failurePolicy of single webhooks, in place of `failurePolicy`. */
+  failurePolicies?: FailurePolicies | undefined;
+  /** The ClusterRole with which the webhook configurations are deleted. */
+  ownerClusterRole?: string | undefined;
   /** The address under which the API server reaches the webhook. Defaults to the listen address. */
   target?: WebhookTarget | undefined;
   /** The Secret with certificates that all replicas share. Without it, each process has its own. */
   certificateSecret?: { namespace: string; name: string } | undefined;
+  /** Certificates from elsewhere, which all replicas share, such as those of cert-manager. Without it, kidp issues its own. */
+  certificates?: CertificateSource | undefined;
   /** The directory that keeps the certificates across restarts, without a cluster. */
   certificateDirectory?: string | undefined;
   /** The lifetimes of certificates and the delays of their rotation. The defaults suit a cluster. */
@@ -102,6 +108,8 @@ export interface AdmissionOptions {
   policyGate?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
   /** Enables the CRD gate, which has a webhook of its own. */
   crds?: CrdGateOptions | undefined;
+  /** Registers only the webhooks of the CRD gate and of Approvals, on which it depends. */
+  crdsOnly?: boolean | undefined;
   /**
    * Reports whether a rollout with breaking definitions requires an Approval in an environment. Without it, this is
    * unknown.
@@ -117,6 +125,8 @@ export interface AdmissionOptions {
   breakGlassGroup?: string | undefined;
   /** The platform namespace, which is exempt from policies like kube-system. */
   platformNamespace?: string | undefined;
+  /** More namespaces that policies exempt. */
+  excludedNamespaces?: readonly string[] | undefined;
   observer?: Observer | undefined;
   metrics?: AdmissionMetrics | undefined;
   /** The maximum number of reviews in flight. */
@@ -134,7 +144,7 @@ export interface Admission {
   /** The CA bundle for clients, in PEM form. It changes when certificates rotate. */
   readonly caBundle: string;
   /** The serving certificates, for other servers of this process with the same names. */
-  readonly certificates: Pick<CertificateSource, 'current' | 'subscribe'>;
+  readonly certificates: CertificateSource;
   /** Whether the replica serves, its policies are synced, and it is not about to stop. */
   readonly ready: boolean;
   /**
@@ -155,27 +165,20 @@ const syncLimitMilliseconds = 120_000;
 export async function startAdmission(options: AdmissionOptions = {}): Promise<Admission> {
   const { client, host = '127.0.0.1', policies, install = true } = options;
   const log = options.log ?? silentLogger;
-  const installer = {
+  const installer: Installer = {
     id: randomUUID(),
-    sharesCertificates: options.certificateSecret !== undefined,
+    sharesCertificates: (options.certificates ?? options.certificateSecret) !== undefined,
     installation: options.installation,
   };
-  const authority = await startAuthority({
-    store: storeOf(options),
-    identity: options.identity ?? `${hostname()}-${process.pid}`,
-    names: namesOf(host, options.target),
-    log,
-    ...options.certificateLives,
-    ...(client === undefined ? {} : { publish: publishToConfigurations(client, installer) }),
-  });
-  const undo: (() => Promise<void>)[] = [() => authority.stop()];
+  const undo: (() => Promise<void>)[] = [];
+  const certificates = options.certificates ?? (await issueCertificates(options, installer, undo));
   const comparers = startComparers();
   undo.unshift(() => comparers.stop());
   let isReady = () => false;
   try {
     const synced = () => policies?.synced() !== false;
     const serving = await serveHttps({
-      certificates: authority,
+      certificates,
       clients: options.clients,
       ...(await answersOf(options, log, { synced, ready: () => isReady(), comparers })),
       host,
@@ -192,19 +195,44 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
             installer,
             target: options.target ?? { url: serving.url },
             failurePolicy: options.failurePolicy ?? 'Fail',
-            bundle: () => authority.bundle(),
+            failurePolicies: options.failurePolicies,
+            owner:
+              options.ownerClusterRole === undefined
+                ? undefined
+                : clusterRoleOwner(client, options.ownerClusterRole, log),
+            bundle: () => certificates.bundle(),
             mapping: options.mapping,
             platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
-            crds: options.crds !== undefined,
+            excludedNamespaces: options.excludedNamespaces,
+            crds: options.crdsOnly === true ? 'only' : options.crds !== undefined,
             breakGlassGroup: options.breakGlassGroup ?? defaultBreakGlassGroup,
           });
-    if (configurations !== undefined && install) undo.unshift(await installAndSync(configurations, policies, log));
+    if (configurations !== undefined && install)
+      undo.unshift(await installAndSync(configurations, certificates, policies, log));
     isReady = () => synced() && !serving.draining;
-    return admissionOf({ serving, authority, configurations, isReady, undo });
+    return admissionOf({ serving, certificates, configurations, isReady, undo });
   } catch (error) {
     await cleanUp(undo).catch(() => {});
     throw error;
   }
+}
+
+async function issueCertificates(
+  options: AdmissionOptions,
+  installer: Installer,
+  undo: (() => Promise<void>)[],
+): Promise<CertificateSource> {
+  const { client, host = '127.0.0.1' } = options;
+  const authority = await startAuthority({
+    store: storeOf(options),
+    identity: options.identity ?? `${hostname()}-${process.pid}`,
+    names: namesOf(host, options.target),
+    log: options.log ?? silentLogger,
+    ...options.certificateLives,
+    ...(client === undefined ? {} : { publish: publishToConfigurations(client, installer) }),
+  });
+  undo.unshift(() => authority.stop());
+  return authority;
 }
 
 async function answersOf(
@@ -300,13 +328,18 @@ async function userOf(client: Client, log: Logger): Promise<string[]> {
  */
 async function installAndSync(
   configurations: Configurations,
+  certificates: CertificateSource,
   policies: PolicySource | undefined,
   log: Logger,
 ): Promise<() => Promise<void>> {
   await untilSynced(policies);
   const apply = () => configurations.apply(policies?.current().set.scope ?? []);
   await apply();
-  const sync = startSync({ apply, subscribe: (changed) => policies?.subscribe?.(changed) ?? (() => {}), log });
+  const sync = startSync({
+    apply,
+    subscribe: subscribeToAll(certificates, { subscribe: (changed) => policies?.subscribe?.(changed) ?? (() => {}) }),
+    log,
+  });
   // The policies may have changed during the first run.
   sync.trigger();
   const unwatch = configurations.watch(() => sync.trigger());
@@ -333,22 +366,22 @@ async function untilSynced(policies: PolicySource | undefined): Promise<void> {
 
 interface Parts {
   readonly serving: { readonly url: string; readonly port: number };
-  readonly authority: Authority;
+  readonly certificates: CertificateSource;
   readonly configurations: Configurations | undefined;
   readonly isReady: () => boolean;
   readonly undo: readonly (() => Promise<void>)[];
 }
 
-function admissionOf({ serving, authority, configurations, isReady, undo }: Parts): Admission {
+function admissionOf({ serving, certificates, configurations, isReady, undo }: Parts): Admission {
   const { url, port } = serving;
   let stopped: Promise<void> | undefined;
   return {
     url,
     port,
     configurations,
-    certificates: authority,
+    certificates,
     get caBundle() {
-      return authority.bundle().pem;
+      return certificates.bundle().pem;
     },
     get ready() {
       return isReady();

@@ -14,3 +14,19 @@ export const port =
 
 /** `repeated` collects the values of a flag that may be given several times. */
 export const repeated = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+
+/** `namespaceNames` collects the names of namespaces from a flag that may be repeated. */
+export const namespaceNames = collected(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'want the name of a namespace');
+
+/** `namespacePatterns` collects names and prefixes of namespaces. */
+export const namespacePatterns = collected(
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$|^[a-z0-9][-a-z0-9]*\*$/,
+  'want the name of a namespace, or a prefix followed by *',
+);
+
+function collected(pattern: RegExp, wanted: string) {
+  return (text: string, before: readonly string[] = []): string[] => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(`"${text}": ${wanted}`);
+    return [...before, text];
+  };
+}

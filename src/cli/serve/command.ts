@@ -1,9 +1,10 @@
 /** The flags and the help of `kidp serve`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { FailurePolicies } from '../../admission/index.ts';
 import type { ReportApi } from '../../reconcile/index.ts';
 import { type AllowedAddressFlags, declareAllowedAddresses } from '../common/allowed-addresses.ts';
 import { type CrdGateFlags, declareCrdGate } from '../common/crd-gate-flags.ts';
-import { port } from '../common/flags.ts';
+import { namespaceNames, port } from '../common/flags.ts';
 import type { LogLevel } from '../common/log.ts';
 import { type DispatchFlags, declareDispatch } from './flags/dispatch.ts';
 import { declareRest, type RestFlags } from './flags/rest.ts';
@@ -26,7 +27,12 @@ export interface ServeFlags
   host?: string;
   port: number;
   reusePort?: boolean;
+  webhookTls?: string;
   failurePolicy: 'Fail' | 'Ignore';
+  failurePolicyFor?: FailurePolicies;
+  crdGateOnly?: boolean;
+  excludeNamespace?: string[];
+  ownerClusterRole?: string;
   breakGlassGroup?: string;
   drainSeconds: number;
   exceptionNamespace?: string[];
@@ -37,7 +43,7 @@ export interface ServeFlags
 /** Declares `kidp serve`; `done` gets the exit code. */
 export function declareServe(command: Command, done: (code: number) => void): void {
   declareAllowedAddresses(declareTelemetry(declareRest(declareRollouts(declareDispatch(declareCrdGate(command))))))
-    .description('Run one replica of kidp in a cluster, the way manifests/install does')
+    .description('Run one replica of kidp in a cluster, the way the Helm chart does')
     .option('--kubeconfig <file>', "Use this cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'Set the namespace of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
     .option('--service <name>', 'Name the Service in that namespace through which the API server reaches the replicas')
@@ -49,11 +55,30 @@ export function declareServe(command: Command, done: (code: number) => void): vo
       'Answer reviews only to a client certificate of these CAs (PEM), such as the API server has; reloaded when it changes',
     )
     .option('--client-name <name...>', 'Accept only these common names of client certificates (default: all)')
+    .option(
+      '--webhook-tls <directory>',
+      'Read tls.crt, tls.key and ca.crt of the webhook from this directory; reloaded when they change (default: an own CA)',
+    )
     .option('--reuse-port', 'Allow several replicas on one machine to listen on the same port')
     .addOption(
       new Option('--failure-policy <policy>', 'Set what the API server does with requests while no replica answers')
         .choices(['Fail', 'Ignore'])
         .default('Fail'),
+    )
+    .option(
+      '--failure-policy-for <webhook=policy...>',
+      `Set another failure policy for single webhooks: ${webhookGroups.join(', ')}`,
+      failurePolicyFor,
+    )
+    .option('--crd-gate-only', 'Run the CRD gate and nothing else: no Policies, no Teams, no deployments')
+    .option(
+      '--exclude-namespace <name...>',
+      'Exempt these namespaces from Policies, like kube-system and that of the platform',
+      namespaceNames,
+    )
+    .option(
+      '--owner-cluster-role <name>',
+      'Name the ClusterRole with which the garbage collector removes the webhook configurations',
     )
     .option(
       '--break-glass-group <name>',
@@ -79,6 +104,17 @@ export function declareServe(command: Command, done: (code: number) => void): vo
       const { serve } = await import('./run.ts');
       done(await serve(flags));
     });
+}
+
+const webhookGroups = ['platform-kinds', 'crds', 'namespaces'] as const satisfies readonly (keyof FailurePolicies)[];
+
+function failurePolicyFor(text: string, before: FailurePolicies = {}): FailurePolicies {
+  const [, name, value] = /^([a-z-]+)=(Fail|Ignore)$/.exec(text) ?? [];
+  const group = webhookGroups.find((each) => each === name);
+  if (group === undefined) {
+    throw new InvalidArgumentError(`"${text}": want WEBHOOK=Fail or WEBHOOK=Ignore, for ${webhookGroups.join(', ')}`);
+  }
+  return { ...before, [group]: value };
 }
 
 /** Groups of Kubernetes itself contain every user, or all administrators: with one of them, no Policy could hold. */

@@ -9,10 +9,12 @@ import { type Logger, loadKubeconfig, telemetrySettings } from '../../runtime/in
 import { giveMemoryBack } from '../../runtime/internal.ts';
 import { guardOf } from '../common/allowed-addresses.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';
+import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
 import { untilStopped } from '../common/stop.ts';
 import { listenAddress, webhookTarget } from './address.ts';
 import type { ServeFlags } from './command.ts';
+import { webhookCertificate } from './options/certificate-files.ts';
 import { clientAuthority } from './options/client-ca.ts';
 import { dispatchOptions } from './options/dispatch.ts';
 
@@ -43,13 +45,21 @@ export async function serve(flags: ServeFlags): Promise<number> {
 /** Wrong flags are reported before the cluster is contacted. */
 async function optionsOf(flags: ServeFlags, log: Logger) {
   const host = flags.host ?? listenAddress();
+  if (flags.crdGateOnly === true && (flags.clusterKeys ?? flags.clusterKeysCommand ?? flags.restPort) !== undefined) {
+    throw new InputError('crd-gate-only', '--crd-gate-only runs nothing else: remove it, or the flags for rollouts.');
+  }
   const { rolloutsOptions } = await import('./options/rollouts.ts');
   return {
     host,
     port: flags.port,
     reusePort: flags.reusePort,
     clients: clientAuthority(flags, log),
+    certificates: flags.webhookTls === undefined ? undefined : webhookCertificate(flags.webhookTls, log),
     failurePolicy: flags.failurePolicy,
+    failurePolicies: flags.failurePolicyFor,
+    ownerClusterRole: flags.ownerClusterRole,
+    crdsOnly: flags.crdGateOnly,
+    excludedNamespaces: flags.excludeNamespace,
     breakGlassGroup: flags.breakGlassGroup,
     drainMilliseconds: flags.drainSeconds * 1000,
     exceptionNamespaces: flags.exceptionNamespace,
@@ -59,7 +69,7 @@ async function optionsOf(flags: ServeFlags, log: Logger) {
     rollouts: rolloutsOptions(flags, host, log),
     guard: guardOf(flags),
     telemetry: telemetrySettings(process.env, flags.otlpEndpoint),
-    dispatch: dispatchOptions(flags, host, log),
+    dispatch: flags.crdGateOnly === true ? undefined : dispatchOptions(flags, host, log),
   };
 }
 

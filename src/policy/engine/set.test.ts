@@ -61,6 +61,16 @@ describe('a set', () => {
       policySet({ policies, exceptions: [other, one] }).revision,
     );
   });
+
+  it('matches nothing in an excluded namespace, and has another revision for it', () => {
+    const policies = [policyFrom({ selector: { resourceTypes: ['*'] }, rules })];
+    const set = policySet({ policies, excludedNamespaces: ['legacy'] });
+    const matched = (namespace: string) =>
+      decide(set, requestFor({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x', namespace } }), emptyWorld(NOW))
+        .matched.length;
+    expect([matched('legacy'), matched('n1')]).toEqual([0, 1]);
+    expect(set.revision).not.toBe(policySet({ policies }).revision);
+  });
 });
 
 const pick = <T>(...values: T[]) => fc.constantFrom(...values);
@@ -144,7 +154,7 @@ function linear(policies: readonly CompiledPolicy[], each: AdmissionRequest): re
 /** As `linear`, asking the matches themselves. */
 function byMatches(policies: readonly CompiledPolicy[], each: AdmissionRequest): readonly string[] {
   const [now, before] = [each.object ?? null, each.oldObject ?? null];
-  const sent = new Subject(each, emptyWorld(NOW), now, before, 'kidp-system');
+  const sent = new Subject(each, emptyWorld(NOW), now, before, ['kube-system', 'kidp-system']);
   return policies
     .filter(({ match, exclude }) => match.answer(sent) !== false && exclude?.answer(sent) !== true)
     .map(({ model }) => model.name)

@@ -9,6 +9,7 @@ import type { CompiledException, CompiledPolicy } from './compile.ts';
 import { PolicyIndex } from './match-index.ts';
 import { controllerTypes } from './pods.ts';
 
+const KUBE_SYSTEM = 'kube-system';
 export const DEFAULT_PLATFORM_NAMESPACE = 'kidp-system';
 export const DEFAULT_EXCEPTION_NAMESPACES: readonly string[] = ['policy-exceptions'];
 
@@ -17,6 +18,8 @@ export interface PolicySetOptions {
   readonly exceptions?: readonly CompiledException[];
   /** The platform's own namespace, exempt from policies like kube-system. */
   readonly platformNamespace?: string;
+  /** More namespaces that are exempt. */
+  readonly excludedNamespaces?: readonly string[] | undefined;
   /** Exceptions in other namespaces are ignored, because users who can write there could exempt themselves. */
   readonly exceptionNamespaces?: readonly string[];
 }
@@ -35,7 +38,7 @@ export interface ScopeEntry {
   readonly phase: 'mutate' | 'validate';
   /** The reinvocationPolicy of a mutation. */
   readonly reinvocation?: 'Never' | 'IfNeeded';
-  /** Whether it also matches kube-system and the platform's own namespace. */
+  /** Whether it also matches kube-system, the platform's own namespace and the excluded ones. */
   readonly systemNamespaces: boolean;
 }
 
@@ -46,6 +49,9 @@ export interface PolicySet {
   readonly policies: readonly CompiledPolicy[];
   readonly exceptions: ReadonlyMap<string, readonly CompiledException[]>;
   readonly platformNamespace: string;
+  readonly excludedNamespaces: readonly string[];
+  /** All namespaces that are exempt: kube-system, the platform's own and the excluded ones. */
+  readonly systemNamespaces: readonly string[];
   /** The objects that params and context read, which must be watched. */
   readonly needs: readonly ObjectQuery[];
   /** The types that the webhook must be registered for. The API server evaluates native policies itself. */
@@ -66,6 +72,7 @@ export function policySet(options: PolicySetOptions): PolicySet {
     .filter(({ model }) => namespaces.includes(model.namespace))
     .sort(({ model: a }, { model: b }) => order(a.namespace, b.namespace) || order(a.name, b.name));
   const platformNamespace = options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE;
+  const { excludedNamespaces = [] } = options;
   const revisions = [
     ...policies.map(({ model }) => `${model.name} ${model.revision}`),
     ...honoured.map(({ model }) => `${model.namespace}/${model.name} ${model.revision}`),
@@ -73,10 +80,12 @@ export function policySet(options: PolicySetOptions): PolicySet {
   let needs: readonly ObjectQuery[] | undefined;
   let scope: readonly ScopeEntry[] | undefined;
   return {
-    revision: digest([platformNamespace, ...revisions].join('\n')),
+    revision: digest([[platformNamespace, ...excludedNamespaces].join(' '), ...revisions].join('\n')),
     policies,
     exceptions: byPolicy(honoured),
     platformNamespace,
+    excludedNamespaces,
+    systemNamespaces: [KUBE_SYSTEM, platformNamespace, ...excludedNamespaces],
     get needs() {
       needs ??= needsOf(policies);
       return needs;

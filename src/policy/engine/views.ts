@@ -25,7 +25,7 @@ export function viewsOf(
 ): readonly View[] {
   const object = request.object ?? null;
   const oldObject = request.oldObject ?? null;
-  const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
+  const subject = new Subject(request, world, object, oldObject, set.systemNamespaces);
   const indexes = set.index.of(subject, subject.isUnknown('operation') ? undefined : subject.operation);
   if (indexes.length === 0) return NONE;
   const original = new Scope(subject, evaluation);
@@ -53,7 +53,7 @@ export function viewOf(
   evaluation: Evaluation,
 ): { readonly scope: Scope; readonly path: string | undefined; readonly match: CompiledMatch } {
   const { object = null, oldObject = null } = request;
-  const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
+  const subject = new Subject(request, world, object, oldObject, set.systemNamespaces);
   const { match, podControllers } = policy.model;
   for (const [path, types] of podControllers === undefined ? [] : controllerTypes(podControllers)) {
     const [pod, oldPod] = [podOf(object, path), podOf(oldObject, path)];

@@ -32,6 +32,8 @@ const base: AdmissionRequest = {
   object: POD,
 };
 
+const system = ['kube-system', 'kidp-system', 'legacy'];
+
 function answer(selector: object, request: Partial<AdmissionRequest> = {}, exclude?: object) {
   const { model, issues } = readPolicy({
     apiVersion: 'platform.company.com/v1',
@@ -45,7 +47,7 @@ function answer(selector: object, request: Partial<AdmissionRequest> = {}, exclu
   });
   if (model === undefined) throw new Error(JSON.stringify(issues));
   const full = { ...base, ...request };
-  const subject = new Subject(full, world, full.object ?? null, full.oldObject ?? null, 'kidp-system');
+  const subject = new Subject(full, world, full.object ?? null, full.oldObject ?? null, system);
   if (exclude !== undefined) return new CompiledMatch(model.exclude ?? {}, 'exclude').answer(subject);
   return new CompiledMatch(model.match).answer(subject);
 }
@@ -278,6 +280,7 @@ describe('a match', () => {
     },
     { reason: 'kube-system is exempt', selector: {}, request: { namespace: 'kube-system' }, is: false },
     { reason: 'so is the namespace of the platform', selector: {}, request: { namespace: 'kidp-system' }, is: false },
+    { reason: 'so is one that the administrator excludes', selector: {}, request: { namespace: 'legacy' }, is: false },
     {
       reason: 'and the Namespace itself',
       selector: {},

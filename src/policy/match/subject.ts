@@ -4,7 +4,6 @@ import type { AdmissionRequest, Json, Operation, RequestPart } from '../request.
 import type { World } from '../world.ts';
 import { type Labels, labelsOf } from './labels.ts';
 
-const KUBE_SYSTEM = 'kube-system';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 export class Subject {
@@ -27,9 +26,9 @@ export class Subject {
   readonly unknown: readonly RequestPart[];
   readonly labels: Labels;
   readonly oldLabels: Labels | undefined;
-  /** Whether it is in kube-system or the platform's own namespace, which the cluster depends on. */
+  /** Whether it is in kube-system, in the platform's own namespace, or in one that the administrator has excluded. */
   readonly inSystemNamespace: boolean;
-  readonly platformNamespace: string;
+  readonly #systemNamespaces: readonly string[];
   #namespaceObject: Json | null | undefined;
   #asked = false;
 
@@ -38,10 +37,10 @@ export class Subject {
     world: World,
     object: Json | null,
     oldObject: Json | null,
-    platformNamespace: string,
+    systemNamespaces: readonly string[],
   ) {
     this.request = request;
-    this.platformNamespace = platformNamespace;
+    this.#systemNamespaces = systemNamespaces;
     this.world = world;
     this.kind = request.kind.kind;
     this.subresource = request.subResource ?? '';
@@ -59,19 +58,19 @@ export class Subject {
     this.namespace = this.isNamespace ? this.name : textOr(request.namespace, namespaceOf(object ?? oldObject));
     this.labels = labelsOf(object);
     this.oldLabels = oldObject === null ? undefined : labelsOf(oldObject);
-    this.inSystemNamespace = this.namespace === KUBE_SYSTEM || this.namespace === platformNamespace;
+    this.inSystemNamespace = systemNamespaces.includes(this.namespace);
   }
 
   /** `withObjects` returns the subject as if these objects had been sent. */
   withObjects(object: Json | null, oldObject: Json | null): Subject {
-    return new Subject(this.request, this.world, object, oldObject, this.platformNamespace);
+    return new Subject(this.request, this.world, object, oldObject, this.#systemNamespaces);
   }
 
   /** `asPod` returns the subject as a request for a Pod. */
   asPod(): Subject {
     const kind = { group: '', version: 'v1', kind: 'Pod' };
     const request = { ...this.request, kind, resource: { group: '', version: 'v1', resource: 'pods' } };
-    return new Subject(request, this.world, this.object, this.oldObject, this.platformNamespace);
+    return new Subject(request, this.world, this.object, this.oldObject, this.#systemNamespaces);
   }
 
   get isNamespace(): boolean {

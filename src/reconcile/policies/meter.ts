@@ -34,7 +34,7 @@ export class Meter {
     this.#offered += 1;
     const regular = this.#offered % oneOf === 0;
     for (const policy of set.policies) {
-      const samples = this.#samplesOf(policy, set.platformNamespace);
+      const samples = this.#samplesOf(policy, set);
       if (regular || samples.taken < first) measure(samples, request, world);
     }
   }
@@ -51,11 +51,11 @@ export class Meter {
     for (const id of this.#policies.keys()) if (!policies.has(id)) this.#policies.delete(id);
   }
 
-  #samplesOf(policy: CompiledPolicy, platformNamespace: string): Samples {
+  #samplesOf(policy: CompiledPolicy, { platformNamespace, excludedNamespaces }: PolicySet): Samples {
     const id = policyId(policy.model);
     const known = this.#policies.get(id);
     if (known?.policy === policy) return known;
-    const alone = policySet({ policies: [policy], platformNamespace });
+    const alone = policySet({ policies: [policy], platformNamespace, excludedNamespaces });
     const made = { alone, policy, microseconds: [], taken: 0 };
     this.#policies.set(id, made);
     return made;

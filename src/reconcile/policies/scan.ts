@@ -295,10 +295,11 @@ function planOf(policies: readonly CompiledPolicy[], typesOf: TypesOf) {
 }
 
 /** A subset of the policies, with all honoured exceptions. */
-function subsetOf({ exceptions, platformNamespace }: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
+function subsetOf(set: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
+  const { exceptions, platformNamespace, excludedNamespaces } = set;
   const honoured = [...new Set([...exceptions.values()].flat())];
   const exceptionNamespaces = honoured.map(({ model }) => model.namespace);
-  return policySet({ policies, exceptions: honoured, platformNamespace, exceptionNamespaces });
+  return policySet({ policies, exceptions: honoured, platformNamespace, excludedNamespaces, exceptionNamespaces });
 }
 
 const typeId = ({ group, version, plural }: ServedResource): string => `${group}/${version}/${plural}`;

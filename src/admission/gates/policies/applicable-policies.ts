@@ -72,6 +72,7 @@ function without(set: PolicySet, key: string, leaves: (model: PolicyModel) => bo
     policies: set.policies.filter(({ model }) => !leaves(model)),
     exceptions,
     platformNamespace: set.platformNamespace,
+    excludedNamespaces: set.excludedNamespaces,
     exceptionNamespaces: exceptions.map(({ model }) => model.namespace),
   });
   if (known.size >= mostMade) known.clear();

@@ -1,6 +1,6 @@
 /** The flags of `serve` for dispatching admitted objects to brokers: docs/install.md. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { port } from '../../common/flags.ts';
+import { namespacePatterns, port } from '../../common/flags.ts';
 
 export interface DispatchFlags {
   /** `--no-dispatch` makes it false. */
@@ -39,16 +39,9 @@ export function declareDispatch(command: Command): Command {
     .option(
       '--reserved-namespace <name...>',
       'Refuse Teams with these namespaces, by NAME or PREFIX* (default: default kube-*); always those of the platform, of exceptions and kube-system',
-      namespaceNames,
+      namespacePatterns,
     )
     .option('--insecure-http', 'Allow tokens over plain HTTP, for clusters whose mesh encrypts');
-}
-
-function namespaceNames(text: string, before: readonly string[] = []): string[] {
-  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$|^[a-z0-9][-a-z0-9]*\*$/.test(text)) {
-    throw new InvalidArgumentError(`"${text}": want the name of a namespace, or a prefix followed by *`);
-  }
-  return [...before, text];
 }
 
 function servers(text: string): string[] {

@@ -3,7 +3,7 @@
 import type { DispatchOptions } from '../../../platform/index.ts';
 import type { Logger } from '../../../runtime/index.ts';
 import type { DispatchFlags } from '../flags/dispatch.ts';
-import { certificateFiles, kafkaFiles } from './certificate-files.ts';
+import { authorityFile, certificateFiles, kafkaFiles } from './certificate-files.ts';
 
 /** `dispatchOptions` returns undefined with --no-dispatch. */
 export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger): DispatchOptions | undefined {
@@ -20,6 +20,7 @@ export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger)
       port: flags.statusPort,
       url: flags.statusUrl,
       tls: statusTls === undefined ? 'webhook' : certificateFiles(statusTls, log),
+      authorities: statusTls === undefined ? undefined : () => authorityFile(statusTls),
     },
     insecureHttp: flags.insecureHttp,
     reservedNamespaces: flags.reservedNamespace,
