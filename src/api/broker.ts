@@ -7,6 +7,14 @@ const url = (description: string) => text(description, { maxLength: 2048, patter
 const topicName = (description: string) =>
   text(description, { minLength: 1, maxLength: 249, pattern: '^[a-zA-Z0-9._-]+$' });
 
+const publicKeys = (description: string) =>
+  list(description, text('A public key in PEM form, or a JSON Web Key.', { minLength: 1, maxLength: 8192 }), {
+    maxItems: 16,
+  });
+
+const authorities = (description: string) =>
+  text(description, { maxLength: 131_072, pattern: '^[A-Za-z0-9+/]+={0,2}$' });
+
 const capability = text('A kind, for example `Topic`, or a kind with an engine, for example `Database/postgresql`.', {
   maxLength: 64,
   pattern: '^(Database|Service|Cache|Topic|Secret)(/[a-z0-9][-a-z0-9.]*)?$',
@@ -36,11 +44,15 @@ const identity = object('Identity of the broker: the claims of its tokens and th
     },
   ).optional(),
   jwksUri: url('URL of the JSON Web Key Set with the public keys of the broker.').optional(),
-  publicKeys: list(
-    'Public keys of the broker, if they are not fetched from `jwksUri`.',
-    text('A public key in PEM form, or a JSON Web Key.', { minLength: 1, maxLength: 8192 }),
-    { maxItems: 16 },
+  publicKeys: publicKeys('Public keys of the broker, if they are not fetched from `jwksUri`.').optional(),
+  keySource: choice(
+    'Where the public keys and the CA certificates of the broker are. `Spec`: in this spec, or fetched from the addresses in it. `Status`: the broker runs in this cluster and publishes them in the status of this object, with a ServiceAccount that may write nothing else of it.',
+    ['Spec', 'Status'],
   ).optional(),
+}).rules({
+  rule: "!has(self.keySource) || self.keySource != 'Status' || (!has(self.publicKeys) && !has(self.jwksUri))",
+  message: 'with keySource Status, the broker publishes its keys itself: remove publicKeys and jwksUri',
+  fieldPath: '.keySource',
 });
 
 const heartbeat = object('Heartbeat settings of the broker.', {
@@ -64,12 +76,8 @@ const spec = object('How to reach the broker and what it can provision.', {
     ['Kafka', 'HTTP', 'Both'],
   ),
   endpoint: url('URL of the HTTP endpoint of the broker.').optional(),
-  caBundle: text(
+  caBundle: authorities(
     'CA certificates that the HTTP endpoint is verified with: PEM, base64-encoded. Defaults to the system certificates.',
-    {
-      maxLength: 131_072,
-      pattern: '^[A-Za-z0-9+/]+={0,2}$',
-    },
   ).optional(),
   kafka: kafka.default({}),
   capabilities: set('Kinds that the broker can provision.', capability, { maxItems: 64 }).optional(),
@@ -96,6 +104,14 @@ const status = object('What the platform knows about the broker.', {
   capabilities: set('What the broker itself says that it can bring about.', capability, { maxItems: 64 }).optional(),
   lastHeartbeatTime: instant('When it was last heard of.').optional(),
   channel: choice('The channel in use now.', ['Kafka', 'HTTP']).optional(),
+  identity: object('What the broker has published, if `spec.identity.keySource` is `Status`.', {
+    publicKeys: publicKeys('Public keys of the broker.'),
+    caBundle: authorities('CA certificates that the HTTP endpoint is verified with: PEM, base64-encoded.'),
+    generation: integer('Increases with every change of the CA certificates.', {
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+  }).optional(),
   targets: integer('How many DeploymentTargets it serves.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
 });
 

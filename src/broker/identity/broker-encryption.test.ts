@@ -6,7 +6,8 @@ import { encryptTo } from './encryption.ts';
 import { openKeyRing } from './key-ring.ts';
 import { memoryKeyStore } from './key-store.ts';
 
-const brokerWith = (spec: object): Broker => ({ metadata: { name: 'azure' }, spec }) as unknown as Broker;
+const brokerWith = (spec: object, status?: object): Broker =>
+  ({ metadata: { name: 'azure' }, spec, status }) as unknown as Broker;
 const enc = { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', kid: 'e', use: 'enc' };
 const sig = { kty: 'OKP', crv: 'Ed25519', x: 'eA', kid: 's', use: 'sig' };
 const endpoint = 'https://broker.example.com';
@@ -34,6 +35,22 @@ test.each([
     url: undefined,
   },
   {
+    reason: 'published by the broker in the status, and not asked for at its endpoint',
+    spec: { endpoint, identity: { keySource: 'Status' } },
+    status: { identity: { publicKeys: [JSON.stringify(sig), JSON.stringify(enc)], caBundle: '', generation: 1 } },
+    document: {},
+    key: enc,
+    url: undefined,
+  },
+  {
+    reason: 'nowhere: it is in a status that the spec does not name',
+    spec: {},
+    status: { identity: { publicKeys: [JSON.stringify(enc)], caBundle: '', generation: 1 } },
+    document: {},
+    key: undefined,
+    url: undefined,
+  },
+  {
     reason: 'nowhere: it publishes keys for signatures alone',
     spec: { endpoint },
     document: { keys: [sig, { ...enc, use: 'sig' }, 'x', null] },
@@ -54,9 +71,9 @@ test.each([
     key: undefined,
     url: undefined,
   },
-])('the key to encrypt to is found $reason', async ({ spec, document, key, url }) => {
+])('the key to encrypt to is found $reason', async ({ spec, status, document, key, url }) => {
   const fetch = vi.fn(async () => document as unknown);
-  expect(await brokerEncryption({ fetch })(brokerWith(spec))).toEqual(key);
+  expect(await brokerEncryption({ fetch })(brokerWith(spec, status))).toEqual(key);
   expect(fetch.mock.calls.map((call: unknown[]) => (call[0] as { url: string }).url)).toEqual(
     url === undefined ? [] : [url],
   );

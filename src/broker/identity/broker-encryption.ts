@@ -9,6 +9,7 @@ import { fetchDocument } from '../../runtime/internal.ts';
 import { keySetAddress } from './broker-verifier.ts';
 import type { FetchOptions } from './fetch-key-set.ts';
 import { isRecord } from './public-keys.ts';
+import { publishedIdentity } from './published-identity.ts';
 
 type EncryptionKey = Readonly<Record<string, unknown>>;
 
@@ -32,7 +33,9 @@ export function brokerEncryption(
   const { clock = systemClock, insecureHttp, guard, fetch = fetchDocument } = options;
   const fetched = new Map<string, { readonly at: number; readonly key: Promise<EncryptionKey | undefined> }>();
   return async (broker) => {
-    const given = (broker.spec.identity?.publicKeys ?? []).map(asKey).find((key) => key !== undefined);
+    const given = publishedIdentity(broker)
+      .publicKeys.map(asKey)
+      .find((key) => key !== undefined);
     const address = keySetAddress(broker);
     if (given !== undefined || address === undefined) return given;
     const id = `${address.url}\n${address.caBundle ?? ''}`;

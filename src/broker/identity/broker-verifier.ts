@@ -15,6 +15,7 @@ import { type KeyCache, keyCache } from './key-cache.ts';
 import type { IdentityMetrics } from './metrics.ts';
 import { STATUS_SCOPE } from './platform-verifier.ts';
 import { type KeySet, readPublicKeys, type VerificationKey } from './public-keys.ts';
+import { publishedIdentity } from './published-identity.ts';
 
 interface ClaimedIdentity {
   readonly issuer: string;
@@ -158,7 +159,7 @@ export function findBroker(brokers: Iterable<Broker>, { issuer, subject }: Claim
 function keysOfBrokers(fetched: KeyCache) {
   const inline = new WeakMap<Broker, Promise<KeySet>>();
   return async (broker: Broker, keyId: string): Promise<VerificationKey> => {
-    const { publicKeys = [] } = broker.spec.identity ?? {};
+    const { publicKeys, inStatus } = publishedIdentity(broker);
     if (publicKeys.length > 0) {
       const reading = inline.get(broker) ?? readPublicKeys(publicKeys);
       inline.set(broker, reading);
@@ -166,8 +167,12 @@ function keysOfBrokers(fetched: KeyCache) {
       if (key !== undefined) return key;
     }
     const address = keySetAddress(broker);
+    if (inStatus && publicKeys.length === 0) {
+      throw new IdentityError('keys-unavailable', 'the broker has not published its keys in status.identity yet');
+    }
     if (address === undefined) {
-      throw new IdentityError('unknown-key', `the Broker has no key ${quoteKeyId(keyId)} in spec.identity.publicKeys`);
+      const place = inStatus ? 'status.identity' : 'spec.identity';
+      throw new IdentityError('unknown-key', `the Broker has no key ${quoteKeyId(keyId)} in ${place}.publicKeys`);
     }
     return fetched.find(address, keyId);
   };
@@ -177,15 +182,16 @@ function keysOfBrokers(fetched: KeyCache) {
  * The address of a broker's key set; undefined if the object lists its keys. By default a broker serves its keys at its
  * endpoint.
  */
-export function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
-  const { jwksUri, publicKeys = [] } = spec.identity ?? {};
+export function keySetAddress(broker: Broker): KeySetAddress | undefined {
+  const { spec } = broker;
+  const { jwksUri, publicKeys, caBundle, inStatus } = publishedIdentity(broker);
+  if (inStatus) return undefined;
   const ofEndpoint =
     spec.endpoint === undefined || publicKeys.length > 0
       ? undefined
       : `${spec.endpoint.replace(/\/+$/, '')}/.well-known/jwks.json`;
   const url = jwksUri ?? ofEndpoint;
   if (url === undefined) return undefined;
-  const caBundle = spec.caBundle === undefined ? undefined : Buffer.from(spec.caBundle, 'base64').toString('utf8');
   // The CA bundle is for the endpoint; the keys may be hosted by a public identity provider.
   return { url, caBundle, trustsSystem: jwksUri !== undefined };
 }

@@ -25,3 +25,4 @@ export {
   platformVerifier,
   STATUS_SCOPE,
 } from './platform-verifier.ts';
+export { publishedIdentity } from './published-identity.ts';

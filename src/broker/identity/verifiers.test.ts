@@ -35,6 +35,11 @@ const broker = (name: string, identity: Broker['spec']['identity']): Broker =>
     spec: { channel: 'HTTP', identity },
   }) as unknown as Broker;
 
+const registered = (name: string, identity: Broker['spec']['identity'], publicKeys: string[] | undefined): Broker => ({
+  ...broker(name, identity),
+  ...(publicKeys && { status: { identity: { publicKeys, caBundle: '', generation: 1 } } }),
+});
+
 const brokers = [
   broker('azure', { publicKeys: [jwk(keys.azure.publicKey, 'azure-1'), jwk(keys.classic.publicKey, 'azure-2')] }),
   broker('aws', { publicKeys: [jwk(keys.aws.publicKey, 'aws-1')] }),
@@ -47,6 +52,13 @@ const brokers = [
   broker('twin-a', { issuer: 'twin', subject: 'twin', publicKeys: [jwk(keys.azure.publicKey, 'azure-1')] }),
   broker('twin-b', { issuer: 'twin', subject: 'twin', publicKeys: [jwk(keys.azure.publicKey, 'azure-1')] }),
   broker('keyless', {}),
+  registered('registered', { keySource: 'Status' }, [jwk(keys.azure.publicKey, 'azure-1')]),
+  registered('unpublished', { keySource: 'Status' }, undefined),
+  // Somebody who may write the status of a Broker whose keys are in its spec.
+  registered('usurped', {}, [jwk(keys.azure.publicKey, 'azure-1')]),
+  registered('usurped-beside', { publicKeys: [jwk(keys.aws.publicKey, 'aws-1')] }, [
+    jwk(keys.azure.publicKey, 'azure-1'),
+  ]),
 ];
 
 function verifier(log: Logger = silentLogger, registry?: Registry) {
@@ -193,6 +205,16 @@ const rows: Row[] = [
     refused: 'forged',
   },
   { reason: 'a Broker without keys', make: () => token({ iss: 'keyless', sub: 'keyless' }), refused: 'unknown-key' },
+  ...['usurped', 'usurped-beside'].map((name) => ({
+    reason: `keys in a status that its spec does not name: ${name}`,
+    make: () => token({ iss: name, sub: name }),
+    refused: 'unknown-key' as const,
+  })),
+  {
+    reason: 'a key that a registered broker has not published',
+    make: () => token({ iss: 'registered', sub: 'registered' }, { kid: 'aws-1' }, keys.aws.privateKey),
+    refused: 'unknown-key',
+  },
   { reason: 'no issuer', make: () => token({ iss: undefined }), refused: 'wrong-issuer' },
   { reason: 'an issuer that nobody has', make: () => token({ iss: 'gcp', sub: 'gcp' }), refused: 'wrong-issuer' },
   { reason: 'the subject of another', make: () => token({ sub: 'aws' }), refused: 'wrong-issuer' },
@@ -265,8 +287,19 @@ describe('tokens of brokers that are believed', () => {
       name: 'renamed',
       keyId: 'azure-1',
     },
+    {
+      reason: 'with a key that the broker has published in the status',
+      make: () => token({ iss: 'registered', sub: 'registered' }),
+      name: 'registered',
+      keyId: 'azure-1',
+    },
   ])('$reason', async ({ make, name, keyId }) => {
     expect(await verifier().token(await make(), scope)).toEqual({ name, channel: 'HTTP', keyId });
+  });
+
+  test('later, once the broker has published its keys', async () => {
+    const refused = verifier().token(await token({ iss: 'unpublished', sub: 'unpublished' }), scope);
+    await expect(refused).rejects.toMatchObject({ reason: 'keys-unavailable', retryable: true });
   });
 
   test('again and again, until it expires: what it reports has its effect once', async () => {

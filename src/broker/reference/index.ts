@@ -9,8 +9,10 @@ import type { Provider } from './provider.ts';
 
 export type { KafkaProviderOptions } from './kafka/provider.ts';
 export { kubernetesProvider } from './kubernetes/provider.ts';
+export { followPlatformAuthorities, type PlatformAuthorities } from './platform-authorities.ts';
 export { type Provider, ProviderFailure } from './provider.ts';
 export type { DeploymentRecord } from './record.ts';
+export { registerBroker } from './registration.ts';
 export { type BrokerOptions, type RunningBroker, startBroker } from './start.ts';
 export type { PriceTable } from './usage.ts';
 

@@ -24,8 +24,8 @@ interface StatusSenderOptions {
   readonly kafka?: KafkaProducer | undefined;
   readonly statusTopic: string;
   readonly statusUrl?: string | undefined;
-  /** The certificate authorities trusted at the status URL, as PEM. */
-  readonly ca?: string | undefined;
+  /** The certificate authorities trusted at the status URL, as PEM; they may change. */
+  readonly ca?: (() => string | undefined) | undefined;
   /** Allows plain HTTP to other machines: for clusters whose service mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
   readonly timeoutMilliseconds?: number;
@@ -37,11 +37,8 @@ const maxAnswerBytes = 64 * 1024;
 
 export function statusSender(options: StatusSenderOptions): StatusSender {
   const { keys, audience, kafka, timeoutMilliseconds = 10_000 } = options;
-  const connect = { timeout: timeoutMilliseconds, ...(options.ca === undefined ? {} : { ca: options.ca }) };
-  const agent = new Agent({ connections: 16, connect });
   const own = options.statusUrl === undefined ? undefined : URL.parse(options.statusUrl)?.origin;
-  const guarded =
-    options.guard === undefined ? agent : new Agent({ connections: 16, connect: options.guard.connector(connect) });
+  const agents = currentAgents(options, timeoutMilliseconds);
 
   async function byKafka(producer: KafkaProducer, event: BrokerEvent, topic: string, key: string): Promise<void> {
     const value = encodeEvent(event);
@@ -61,6 +58,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
     }
     let status: number;
     let body: Buffer;
+    const { agent, guarded } = agents.get();
     try {
       const answer = await request(url, {
         dispatcher: address.origin === own ? agent : guarded,
@@ -110,7 +108,30 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
       await byHttp(event, url);
       return 'HTTP';
     },
-    close: async () => void (await Promise.all([agent.destroy(), guarded.destroy()])),
+    close: () => agents.close(),
+  };
+}
+
+/** The connections to the platform. They are opened anew when the CA certificates have changed. */
+function currentAgents({ ca: authorities, guard }: StatusSenderOptions, timeout: number) {
+  const open = (ca: string | undefined) => {
+    const connect = { timeout, ...(ca === undefined ? {} : { ca }) };
+    const agent = new Agent({ connections: 16, connect });
+    const guarded = guard === undefined ? agent : new Agent({ connections: 16, connect: guard.connector(connect) });
+    return { ca, agent, guarded };
+  };
+  let current = open(authorities?.());
+  return {
+    get() {
+      const ca = authorities?.();
+      if (ca !== current.ca) {
+        // Requests in flight are finished.
+        for (const each of new Set([current.agent, current.guarded])) void each.close();
+        current = open(ca);
+      }
+      return current;
+    },
+    close: async () => void (await Promise.all([current.agent.destroy(), current.guarded.destroy()])),
   };
 }
 

@@ -47,8 +47,8 @@ export interface BrokerOptions {
     readonly jwks: KeySetAddress | (() => object);
     /** The address for heartbeats, and for reports on requests without `replyTo.statusUrl`. */
     readonly statusUrl?: string;
-    /** The certificate authorities trusted there, as PEM. */
-    readonly ca?: string;
+    /** The certificate authorities trusted there, as PEM; they may change. */
+    readonly ca?: () => string | undefined;
     readonly insecureHttp?: boolean;
   };
   /** The guard of connections to the address that a request names for its reports; by default it allows no more than others. */

@@ -16,12 +16,6 @@ export function declareBroker(command: Command, done: (code: number) => void, st
 
   serving(command.command('kubernetes'))
     .description('Run a broker that deploys Services, Databases, Caches and Secrets to a Kubernetes cluster')
-    .option('--kubeconfig <file>', "Deploy to this cluster (default: $KUBECONFIG, or the pod's service account)")
-    .option(
-      '--namespace <name>',
-      'Keep records, the Lease and the keys of the broker in this namespace',
-      'kidp-brokers',
-    )
     .option(
       '--management-cluster',
       'Report credentials as references to Secrets, because the cluster is the platform’s own',
@@ -103,8 +97,25 @@ function serving(command: Command): Command {
     .option('--issuer <name>', 'Set the issuer of the platform', 'kidp')
     .option('--status-url <url>', 'Send reports over HTTP to this URL: the platform’s /v1/status')
     .option('--platform-ca <file>', 'Trust these CA certificates (PEM) for the platform (default: those of the system)')
+    .option(
+      '--platform-ca-configmap <namespace/name>',
+      'Trust the CA certificates that a platform in this cluster publishes in this ConfigMap; read again when they change',
+    )
     .option('--insecure-http', 'Allow keys and tokens over plain HTTP to other machines, if a mesh encrypts')
-    .option('--keys <file>', 'Keep the keys of the broker in this file')
+    .option('--keys <file>', 'Keep the keys of the broker in this file (default: a Secret in --namespace)')
+    .option(
+      '--kubeconfig <file>',
+      "Use this cluster, to deploy to or to register in (default: $KUBECONFIG, or the pod's service account)",
+    )
+    .option(
+      '--namespace <name>',
+      'Keep the keys, and the records and Lease of a Kubernetes broker, in this namespace',
+      'kidp-brokers',
+    )
+    .option(
+      '--register <host>',
+      'Register with a platform in this cluster: serve under this host name with an own CA, and publish the CA and the public keys in the status of the Broker',
+    )
     .option(
       '--token-issuer <name>',
       'Set iss of its tokens, as in spec.identity.issuer of the Broker (default: its name)',

@@ -19,6 +19,10 @@ export interface BrokerFlags extends AllowedAddressFlags, KafkaFlags {
   issuer: string;
   statusUrl?: string;
   platformCa?: string;
+  platformCaConfigmap?: string;
+  kubeconfig?: string;
+  namespace: string;
+  register?: string;
   insecureHttp?: boolean;
   keys?: string;
   tokenIssuer?: string;
@@ -36,8 +40,6 @@ export interface BrokerFlags extends AllowedAddressFlags, KafkaFlags {
 }
 
 export interface KubernetesBrokerFlags extends BrokerFlags {
-  kubeconfig?: string;
-  namespace: string;
   managementCluster?: boolean;
   image?: Record<string, string>;
 }

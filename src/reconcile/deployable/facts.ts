@@ -6,6 +6,7 @@ import {
   deploymentTarget,
   TAKE_OVER_ANNOTATION,
 } from '../../api/index.ts';
+import { publishedIdentity } from '../../broker/index.ts';
 import type { KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
 import { cachedOwnership, costTagsOf, type OwnedObject, type OwnershipView, ownerPath } from '../platform/ownership.ts';
 import { millisecondsOf } from './backoff.ts';
@@ -71,15 +72,17 @@ function brokerFacts(object: Broker): BrokerFacts {
   return facts;
 }
 
-function readBroker({ metadata, spec, status }: Broker): BrokerFacts {
+function readBroker(object: Broker): BrokerFacts {
+  const { metadata, spec, status } = object;
   const capabilities = spec.capabilities ?? status?.capabilities;
-  const { channel, endpoint, caBundle, kafka } = spec;
+  const { channel, endpoint, kafka } = spec;
+  const { caBundle } = publishedIdentity(object);
   return {
     address: {
       name: metadata.name,
       channel,
       ...(endpoint === undefined ? {} : { endpoint }),
-      ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle, 'base64').toString('utf8') }),
+      ...(caBundle === undefined ? {} : { caBundle }),
       kafka,
     },
     paused: spec.paused === true,
