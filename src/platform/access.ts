@@ -127,7 +127,7 @@ export function rights(namespace: string): Right[] {
 const registration = 'admissionregistration.k8s.io';
 
 /** The permissions that the CRD gate needs. */
-export function gateRights(namespace: string): Right[] {
+function gateRights(namespace: string): Right[] {
   const configurations = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'];
   return [
     ...gateKinds.flatMap(({ plural }) => of('get list watch', GROUP, plural)),

@@ -30,7 +30,7 @@ interface ConfigMap extends KubernetesObject {
 
 const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 /** The Role of the installation names it. */
-export const authoritiesName = 'kidp-ca';
+const authoritiesName = 'kidp-ca';
 const field = 'ca.crt';
 const checkMilliseconds = 60_000;
 const retryMilliseconds = 5_000;

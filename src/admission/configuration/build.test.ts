@@ -121,7 +121,7 @@ describe('the webhook configurations', () => {
       expected: { validate: 'Ignore', 'validate-crds': 'Fail', 'validate-platform-crds': 'Ignore' },
     },
     {
-      reason: 'the webhooks for platform kinds and Namespaces are open, that for Policies never by itself',
+      reason: 'the webhooks for platform kinds and Namespaces are open, that for Policies only with all others',
       over: { failurePolicies: { 'platform-kinds': 'Ignore', namespaces: 'Ignore' } },
       expected: {
         mutate: 'Ignore',

@@ -1,7 +1,7 @@
 /** What a Broker object says about the keys and the CA certificates of a broker. */
 import type { Broker } from '../../api/index.ts';
 
-export interface PublishedIdentity {
+interface PublishedIdentity {
   readonly publicKeys: readonly string[];
   readonly jwksUri: string | undefined;
   /** The CA certificates of the endpoint, as PEM. */

@@ -9,7 +9,7 @@ import type { Provider } from './provider.ts';
 
 export type { KafkaProviderOptions } from './kafka/provider.ts';
 export { kubernetesProvider } from './kubernetes/provider.ts';
-export { followPlatformAuthorities, type PlatformAuthorities } from './platform-authorities.ts';
+export { followPlatformAuthorities } from './platform-authorities.ts';
 export { type Provider, ProviderFailure } from './provider.ts';
 export type { DeploymentRecord } from './record.ts';
 export { registerBroker } from './registration.ts';

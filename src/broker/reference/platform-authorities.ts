@@ -10,7 +10,7 @@ const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', k
 const readMilliseconds = 20_000;
 const retryMilliseconds = 2_000;
 
-export interface PlatformAuthorities {
+interface PlatformAuthorities {
   /** The CA certificates as PEM. */
   current(): string;
   stop(): Promise<void>;

@@ -2,7 +2,7 @@
  * Registers a broker with a platform in the same cluster, without manual steps: the broker serves with a certificate of a CA of its own,
  * and publishes this CA and its public keys in the status of its Broker object. The API server and RBAC are the trust anchor: the
  * ServiceAccount of the broker may write the status of this Broker and of no other, and the platform looks there only if the spec,
- * which the broker may not write, says so (`keySource: Status`).
+ * which the broker cannot write, says so (`keySource: Status`).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, type Broker, broker as brokerKind } from '../../api/index.ts';

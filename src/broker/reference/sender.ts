@@ -112,7 +112,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
   };
 }
 
-/** The connections to the platform. They are opened anew when the CA certificates have changed. */
+/** The connections to the platform. They are opened again when the CA certificates have changed. */
 function currentAgents({ ca: authorities, guard }: StatusSenderOptions, timeout: number) {
   const open = (ca: string | undefined) => {
     const connect = { timeout, ...(ca === undefined ? {} : { ca }) };
