@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../runtime/index.ts';
 import {
+  backlog,
   defaultLimits,
   type MetricsAccess,
   makeListener,
@@ -67,7 +68,7 @@ export async function startBrokerServer(options: BrokerServerOptions): Promise<B
   addDeployments(app, options);
   addInfoRoutes(app, options);
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog });
   } catch (error) {
     listener?.end();
     throw portError(error, { host, port, what: 'the broker' });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
 import type { Logger } from '../telemetry/logger.ts';
 import { portError, reachableHost } from './address.ts';
+import { backlog } from './handshakes.ts';
 import {
   defaultLimits,
   type Listener,
@@ -93,7 +94,7 @@ export async function listen(
   { host, port, what, tls }: { host: string; port: number } & Pick<AppOptions, 'what' | 'tls'>,
 ): Promise<Served> {
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog });
   } catch (error) {
     listener.end();
     throw portError(error, { host, port, what });

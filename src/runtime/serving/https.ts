@@ -6,11 +6,14 @@ import { constants } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateSource } from '../certificates/bundle.ts';
 import { portError, reachableHost } from './address.ts';
 import { anonymous, type Caller, type ClientAuthority, callerOf } from './clients.ts';
-import { boundConnections, type ConnectionLimits, type Connections, endSlowReader } from './connections.ts';
+import { type ConnectionLimits, Connections, endSlowReader } from './connections.ts';
+import { backlog, startHandshakes } from './handshakes.ts';
+import { PacedConnection, pace } from './paced.ts';
 import { type AnswerPost, answerPosts, type Posts } from './posts.ts';
 
 export interface ServeOptions {
@@ -55,7 +58,9 @@ const requestMilliseconds = 10_000;
 
 /** Without a `ClientAuthority` the API server itself is unauthenticated, and needs a connection for each request in flight. */
 const limitsOf = (clients: ClientAuthority | undefined): ConnectionLimits =>
-  clients === undefined ? { total: 2000, perAddress: 1000 } : { total: 1000, perAddress: 200 };
+  clients === undefined
+    ? { total: 2000, perAddress: 1000, handshakes: 2000 }
+    : { total: 1000, perAddress: 200, handshakes: 2000 };
 
 /** `serveHttps` serves HTTPS with the current certificate of a source, and switches to each new one for new connections. */
 export async function serveHttps(options: ServeOptions): Promise<Serving> {
@@ -77,26 +82,45 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       rejectUnauthorized: false,
     },
     (request, response) => {
-      connections.used(request.socket);
+      const { socket } = request;
+      response.once('close', connections.used(socket));
+      if (socket instanceof PacedConnection) socket.follow(request, response);
       if (draining) response.setHeader('connection', 'close');
       response.once('prefinish', () => endSlowReader(response, patienceMilliseconds));
-      answer(request, response, callerAt(request.socket));
+      answer(request, response, callerAt(socket));
     },
   );
-  const connections = boundConnections(server, { ...limitsOf(clients), ...options.connections });
-  server.prependListener('secureConnection', (socket) => {
-    const caller = callerOf(socket, clients);
-    callers.set(socket, caller);
-    connections.secured(socket, caller.trusted);
-  });
+  const connections = new Connections({ ...limitsOf(clients), ...options.connections });
+  startHandshakes(server, connections, patienceMilliseconds);
+  const read = readerOf(server);
+  const paced = pace();
+  /** Gives a connection to Node's HTTP server. */
+  const handOver = (socket: TLSSocket) => {
+    const caller = callerAt(socket);
+    if (caller.trusted) return read(socket);
+    const connection = paced(socket);
+    callers.set(connection, caller);
+    read(connection);
+  };
   const posts =
     options.answerPost &&
-    postsFirst(server, options.answerPost, {
+    answerPosts({
+      answer: options.answerPost,
+      handOver,
+      used: (socket) => connections.used(socket),
       draining: () => draining,
-      callerAt,
-      connections,
-      isFast: (caller) => clients === undefined || caller.trusted,
+      keepAliveMilliseconds,
+      patienceMilliseconds,
     });
+  server.on('secureConnection', (socket) => {
+    const caller = callerOf(socket, clients);
+    callers.set(socket, caller);
+    if (caller.trusted) connections.trusted(socket);
+    else connections.entered(socket, 'unused');
+    // The fast path holds a whole body in memory, which a client that is refused anyway must not use.
+    if (posts !== undefined && (clients === undefined || caller.trusted)) posts.take(socket, caller);
+    else handOver(socket);
+  });
   // A client that aborts its handshake or speaks no TLS is disconnected.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => {
@@ -146,28 +170,12 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
   };
 }
 
-interface FastPath {
-  readonly draining: () => boolean;
-  readonly callerAt: (socket: object) => Caller;
-  readonly connections: Connections;
-  readonly isFast: (caller: Caller) => boolean;
-}
-
-/** Inserts the fast path between TLS and Node's HTTP server, which receives all other requests. */
-function postsFirst(server: Server, answer: AnswerPost, { draining, callerAt, connections, isFast }: FastPath): Posts {
-  const listener = server.listeners('secureConnection').at(-1) as ((socket: TLSSocket) => void) | undefined;
-  if (listener === undefined) throw new Error('an HTTPS server takes no connections');
-  server.removeListener('secureConnection', listener);
-  const handOver = (socket: TLSSocket) => listener.call(server, socket);
-  const used = (socket: TLSSocket) => connections.used(socket);
-  const posts = answerPosts({ answer, handOver, used, draining, keepAliveMilliseconds, patienceMilliseconds });
-  server.on('secureConnection', (socket) => {
-    const caller = callerAt(socket);
-    // The fast path holds a whole body in memory, which a client that is refused anyway must not use.
-    if (isFast(caller)) posts.take(socket, caller);
-    else handOver(socket);
-  });
-  return posts;
+/** Takes the listener away that reads the requests of a connection, for connections that something else reads first. */
+function readerOf(server: Server): (connection: Duplex) => void {
+  const [read] = server.listeners('secureConnection');
+  if (read === undefined) throw new Error('an HTTPS server takes no connections');
+  server.removeAllListeners('secureConnection');
+  return (connection) => read.call(server, connection);
 }
 
 function contextOf(certificates: CertificateSource, clients: ClientAuthority | undefined) {
@@ -182,7 +190,7 @@ function contextOf(certificates: CertificateSource, clients: ClientAuthority | u
 function listen(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(portError(error, { ...options, what: 'the webhook server' })));
-    server.listen(options, resolve);
+    server.listen({ ...options, backlog }, resolve);
   });
 }
 

@@ -7,6 +7,7 @@
 export { portError, reachableHost } from './address.ts';
 export { listen, type MadeApp, makeApp, type Served, sendProblem } from './app.ts';
 export type { Caller, ClientAuthority } from './clients.ts';
+export { backlog } from './handshakes.ts';
 export { defaultLimits, type ListenerLimits, makeListener, type ServingCertificate } from './listener.ts';
 export { type MetricsAccess, reviewedAccess, tokenAccess } from './metrics-access.ts';
 export type { AnswerPost, PostAnswer } from './posts.ts';

@@ -1,8 +1,11 @@
 /** The socket of a server: bounded in connections, time and headers, with a certificate that is replaced while it runs. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { CertificateSource } from '../certificates/index.ts';
-import { boundConnections, endSlowReader } from './connections.ts';
+import { Connections, endSlowReader } from './connections.ts';
+import { startHandshakes } from './handshakes.ts';
+import { PacedConnection, pace } from './paced.ts';
 
 export interface ListenerLimits {
   /** The time limits for sending the headers and the whole request; after them the connection is closed. */
@@ -13,6 +16,8 @@ export interface ListenerLimits {
   /** The maximum number of connections, in total and per address. One more closes the least useful one. */
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  /** The maximum number of connections in each stage of the handshake. */
+  readonly handshakes: number;
 }
 
 export const defaultLimits: ListenerLimits = {
@@ -22,6 +27,7 @@ export const defaultLimits: ListenerLimits = {
   connections: 2000,
   // A proxy before the server has one address for all its clients.
   connectionsPerAddress: 1000,
+  handshakes: 2000,
 };
 
 export type ServingCertificate = Pick<CertificateSource, 'current' | 'subscribe'>;
@@ -48,13 +54,18 @@ export function makeListener(
     insecureHTTPParser: false,
   };
   const bounded: RequestListener = (request, response) => {
-    connections.used(request.socket);
+    const { socket } = request;
+    response.once('close', connections.used(socket));
+    if (socket instanceof PacedConnection) socket.follow(request, response);
     response.once('prefinish', () => endSlowReader(response, limits.requestMilliseconds));
     answer(request, response);
   };
   const { server, end } =
     tls === undefined ? { server: createServer(options, bounded), end() {} } : secure(bounded, tls, options);
-  const connections = boundConnections(server, { total: limits.connections, perAddress: limits.connectionsPerAddress });
+  const { connections: total, connectionsPerAddress: perAddress, handshakes } = limits;
+  const connections = new Connections({ total, perAddress, handshakes });
+  if (tls !== undefined) startHandshakes(server, connections, limits.headersMilliseconds);
+  paceRequests(server, connections, tls !== undefined);
   return {
     server,
     end,
@@ -62,6 +73,20 @@ export function makeListener(
       for (const socket of connections.open) socket.destroy();
     },
   };
+}
+
+/** Puts itself in front of Node's HTTP server, which then reads paced connections. */
+function paceRequests(server: Server, connections: Connections, isSecure: boolean): void {
+  const event = isSecure ? 'secureConnection' : 'connection';
+  const [take] = server.listeners(event);
+  if (take === undefined) throw new Error('an HTTP server takes no connections');
+  server.removeAllListeners(event);
+  const paced = pace();
+  server.on(event, (socket: Socket) => {
+    if (isSecure) connections.entered(socket, 'unused');
+    else connections.arrived(socket, 'unused');
+    take.call(server, paced(socket));
+  });
 }
 
 function secure(answer: RequestListener, tls: ServingCertificate, options: ServerOptions) {

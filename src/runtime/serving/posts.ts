@@ -9,6 +9,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from './clients.ts';
+import { networkOf } from './shares.ts';
+import { Turns } from './turns.ts';
 
 export interface PostAnswer {
   readonly status: number;
@@ -24,8 +26,8 @@ interface PostOptions {
   readonly answer: AnswerPost;
   /** Takes over a connection, whose unread bytes were put back. */
   readonly handOver: (socket: TLSSocket) => void;
-  /** Called for each request that was received as a whole. */
-  readonly used: (socket: TLSSocket) => void;
+  /** Called for each request that was received as a whole. The result is called with its answer. */
+  readonly used: (socket: TLSSocket) => () => void;
   readonly draining: () => boolean;
   readonly keepAliveMilliseconds: number;
   /** The time limits for the first request of an unauthenticated client, and for reading an answer. */
@@ -47,6 +49,7 @@ const handOverMilliseconds = 1_000;
 
 export function answerPosts(options: PostOptions): Posts {
   const connections = new Set<Connection>();
+  const turns = new Turns<Connection>((connection) => connection.answer());
   const sweep = setInterval(() => {
     const since = performance.now() - handOverMilliseconds;
     for (const each of connections) each.giveUp(since);
@@ -54,7 +57,10 @@ export function answerPosts(options: PostOptions): Posts {
   sweep.unref();
   return {
     take(socket, caller) {
-      const connection = new Connection(socket, caller, options, () => connections.delete(connection));
+      const connection = new Connection(socket, caller, { ...options, turns }, () => {
+        connections.delete(connection);
+        turns.delete(connection);
+      });
       connections.add(connection);
     },
     endIdle() {
@@ -74,9 +80,10 @@ interface Head {
 }
 
 class Connection {
+  readonly address: string;
   readonly #socket: TLSSocket;
   readonly #caller: Caller;
-  readonly #options: PostOptions;
+  readonly #options: PostOptions & { readonly turns: Turns<Connection> };
   readonly #forget: () => void;
   /** Received bytes that are not answered yet. */
   #chunks: Buffer[] = [];
@@ -90,8 +97,16 @@ class Connection {
   #answering = false;
   #paused = false;
   #ended = false;
+  /** Called with the answer. */
+  #done: (() => void) | undefined;
 
-  constructor(socket: TLSSocket, caller: Caller, options: PostOptions, forget: () => void) {
+  constructor(
+    socket: TLSSocket,
+    caller: Caller,
+    options: PostOptions & { readonly turns: Turns<Connection> },
+    forget: () => void,
+  ) {
+    this.address = networkOf(socket.remoteAddress ?? '');
     this.#socket = socket;
     this.#caller = caller;
     this.#options = options;
@@ -133,10 +148,21 @@ class Connection {
     this.#socket.destroy();
   };
 
-  /** Answers the current request once all of it was received. */
+  /** Answers the current request once all of it was received. Only an authenticated client does not wait for its turn. */
   #next(): void {
     this.#head ??= this.#readHead();
     if (this.#head === undefined || this.#bytes < this.#head.bytes + this.#head.bodyBytes) return;
+    if (this.#caller.trusted) {
+      this.answer();
+      return;
+    }
+    this.#answering = true;
+    this.#options.turns.add(this);
+  }
+
+  /** Answers the request that was received. */
+  answer(): void {
+    if (this.#head === undefined) return;
     const { target, bytes, bodyBytes } = this.#head;
     const received = this.#joined();
     const end = bytes + bodyBytes;
@@ -156,8 +182,9 @@ class Connection {
 
   /** A client that has sent a request may wait longer before the next one. */
   #used(): void {
-    this.#options.used(this.#socket);
-    if (this.#isUsed || this.#caller.trusted) return;
+    if (this.#caller.trusted) return;
+    this.#done = this.#options.used(this.#socket);
+    if (this.#isUsed) return;
     this.#isUsed = true;
     this.#socket.setTimeout(this.#options.keepAliveMilliseconds);
   }
@@ -194,6 +221,7 @@ class Connection {
   }
 
   #send({ status, headers = {}, body }: PostAnswer): void {
+    this.#done?.();
     if (!this.#socket.writable) return;
     const closing = this.#ended || this.#options.draining() || headers.connection === 'close';
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: application/json\r\n`;

@@ -64,7 +64,7 @@ function takeFast(connection: Connection): () => void {
       return { status: 200, body: '{}' };
     },
     handOver: (socket) => server.emit('connection', socket),
-    used: () => {},
+    used: () => () => {},
     draining: () => false,
     keepAliveMilliseconds: 60_000,
     patienceMilliseconds: 60_000,
