@@ -79,6 +79,22 @@ describe('npm packages', () => {
   });
 });
 
+describe('GitHub Actions', () => {
+  const files = [
+    'action.yml',
+    ...readdirSync(join(root, '.github/workflows')).map((name) => `.github/workflows/${name}`),
+  ];
+
+  test.each(files)('%s uses actions by commit, with the version beside it', (file) => {
+    const used = [...read(file).matchAll(/^\s*-?\s*uses:\s*(.*)$/gm)].map(([, each = '']) => each);
+    expect(used.filter((each) => !/^(\.\/\S*|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/.test(each))).toEqual([]);
+  });
+
+  test.each(files.slice(1))('%s asks for no more rights than it names', (file) => {
+    expect(read(file)).toMatch(/^permissions:\n {2}contents: read$/m);
+  });
+});
+
 interface AuditAnswer {
   readonly message?: string;
   readonly metadata?: { readonly vulnerabilities?: Record<string, number> };
