@@ -290,12 +290,66 @@ describe('a policy author', () => {
       over: { params: { apiVersion: 'v1', kind: 'Secret', name: 'password', namespace: 'blue' } },
       refused: /spec.params reads Secret password in namespace blue, which user "paula" must not get/,
     },
-  ])('cannot have a policy print Secrets that they cannot read: $reason', async ({ over, refused }) => {
+    {
+      reason: 'another kind',
+      over: { context: [{ name: 'found', apiVersion: 'platform.company.com/v1', kind: 'Cluster' }] },
+      refused: /spec.context\[0\] reads all Clusters, which user "paula" must not list/,
+    },
+  ])('cannot have a policy print what they cannot read: $reason', async ({ over, refused }) => {
     expect(await attempt(() => paula().create(policyKind.resource, reads('leak', over), { dryRun: true }))).toMatch(
       refused,
     );
     // Who can read Secrets may.
     expect(await attempt(() => admin.create(policyKind.resource, reads('leak', over), { dryRun: true }))).toBe('');
+  });
+
+  test.each([
+    '/v1',
+    '/',
+    'v1/',
+    'core//v1',
+  ])('cannot spell the version of Secrets in another way: %s', async (version) => {
+    const over = { context: [{ name: 'found', apiVersion: version, kind: 'Secret' }] };
+    for (const client of [paula(), admin])
+      expect(await attempt(() => client.create(policyKind.resource, reads('leak', over), { dryRun: true }))).toMatch(
+        /spec.context\[0\].apiVersion/,
+      );
+  });
+
+  const outside = { exclude: { resourceTypes: ['core/v1/Secret'] } };
+  test.each<{ reason: string; types: string[]; spec?: object; paulaGets: RegExp; patGets: RegExp }>([
+    {
+      reason: 'Secrets',
+      types: ['core/v1/Secret'],
+      paulaGets: /selects Secrets in all namespaces, which user "paula" must not list/,
+      patGets: /selects Secrets/,
+    },
+    {
+      reason: 'Secrets of one namespace',
+      types: ['core/v1/Secret'],
+      spec: { selector: { resourceTypes: ['core/v1/Secret'], namespaces: ['blue'] } },
+      paulaGets: /selects Secrets in namespace blue/,
+      patGets: /selects Secrets/,
+    },
+    { reason: 'all kinds', types: ['*'], paulaGets: /selects Secrets/, patGets: /^$/ },
+    { reason: 'all kinds of the core group', types: ['core/v1/*'], paulaGets: /selects Secrets/, patGets: /^$/ },
+    { reason: 'all kinds except Secrets', types: ['*'], spec: outside, paulaGets: /^$/, patGets: /^$/ },
+    {
+      reason: 'the namespaces of the system',
+      types: ['core/v1/ConfigMap'],
+      spec: { selector: { resourceTypes: ['core/v1/ConfigMap'], includeSystemNamespaces: true } },
+      paulaGets: /includeSystemNamespaces selects the namespaces of the system, which user "paula" must not select/,
+      patGets: /^$/,
+    },
+  ])('selects only what they may see, and a platform administrator all: $reason', async (row) => {
+    const object = policy('oracle', row.types, 'false', { spec: row.spec ?? {} });
+    const by = (client: Client) => attempt(() => client.create(policyKind.resource, object, { dryRun: true }));
+    expect(await by(paula())).toMatch(row.paulaGets);
+    const pat = await by(platform.as('pat'));
+    expect(pat).toMatch(row.patGets);
+    // Members of a group get their rights from it.
+    const masters = admin.impersonate({ user: 'paula', groups: ['system:masters', 'system:authenticated'] });
+    expect(await by(masters)).toBe('');
   });
 
   test('cannot change the message of a policy that reads Secrets, but can change its labels', async () => {
@@ -313,7 +367,7 @@ describe('a policy author', () => {
   });
 
   test('does not stop the cluster: a policy that denies everything leaves out kube-system and the platform', async () => {
-    await paula().create(policyKind.resource, policy('nothing', ['*'], 'false'));
+    await paula().create(policyKind.resource, policy('nothing', ['*'], 'false', { spec: outside }));
     const denied = (namespace: string) => refusal(admin, configMaps, configMap('any', {}, { namespace }));
     await eventually(async () => expect(await denied('default')).toContain('nothing'), patient);
     for (const namespace of ['kube-system', 'kidp-system']) expect(await denied(namespace)).toBe('');

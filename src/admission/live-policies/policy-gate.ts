@@ -37,19 +37,26 @@ export interface PolicyGateOptions {
   readonly budgetMilliseconds?: number;
 }
 
-export type PolicyGate = (request: AdmissionRequest, deadline: Deadline) => Promise<Findings>;
+/** `readsExisting` is false for an author who lacks rights: existing objects are not read for them either. */
+export type PolicyGate = (
+  request: AdmissionRequest,
+  deadline: Deadline,
+  author?: { readonly readsExisting: boolean },
+) => Promise<Findings>;
 
 const defaultBudget = 1_800;
 /** The time that is reserved for everything except checking existing objects. */
 const reserveMilliseconds = 500;
 
 export function policyGate(options: PolicyGateOptions): PolicyGate {
-  return async (request, deadline) => {
+  return async (request, deadline, { readsExisting } = { readsExisting: true }) => {
     const { kind, object, oldObject } = request;
     // Metadata does not affect the policy, and an invalid Policy must remain deletable.
     if (object === undefined || isDeepStrictEqual(object.spec, oldObject?.spec)) return found([], []);
     if (kind.kind === policyException.kind) return checkException(object, options);
-    return kind.kind === policyKind.kind ? checkPolicy(object, deadline, options) : found([], []);
+    if (kind.kind !== policyKind.kind) return found([], []);
+    const { untrusted = false } = options;
+    return checkPolicy(object, deadline, { ...options, untrusted: untrusted || !readsExisting });
   };
 }
 

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
+import type { PolicyModel } from '../../policy/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import {
   type CertificateSource,
@@ -47,13 +48,13 @@ import { type Observer, observers } from '../gates/observer.ts';
 import { operatorsGate } from '../gates/operators/index.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { admissionPipeline, type PipelineOptions } from '../gates/pipeline.ts';
+import { authorRightsGate } from '../gates/policies/author-rights.ts';
 import { defaultBreakGlassGroup } from '../gates/policies/break-glass.ts';
 import type { PolicySource } from '../gates/policies/evaluation.ts';
-import { secretReadersGate } from '../gates/policies/secret-readers.ts';
 import { secretsGate } from '../gates/secrets.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
-import type { Findings } from '../review/findings.ts';
+import { type Findings, nothing } from '../review/findings.ts';
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { answerAdmission } from './server.ts';
 
@@ -105,7 +106,13 @@ export interface AdmissionOptions {
   /** The resource mapping of the caller. Without it, the API server is queried. */
   mapping?: (() => ResourceMapping) | undefined;
   /** Checks Policies and PolicyExceptions. */
-  policyGate?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
+  policyGate?:
+    | ((
+        request: AdmissionRequest,
+        deadline: Deadline,
+        author: { readonly readsExisting: boolean },
+      ) => Promise<Findings>)
+    | undefined;
   /** Enables the CRD gate, which has a webhook of its own. */
   crds?: CrdGateOptions | undefined;
   /** Registers only the webhooks of the CRD gate and of Approvals, on which it depends. */
@@ -240,7 +247,7 @@ async function answersOf(
   log: Logger,
   { synced, ready, comparers }: { synced: () => boolean; ready: () => boolean; comparers: Comparers },
 ) {
-  const { client, policies, owners, policyGate, crds, mostInFlight, mostBytes } = options;
+  const { client, policies, owners, policyGate, mapping, crds, mostInFlight, mostBytes } = options;
   const metrics = options.metrics ?? admissionMetrics();
   const untrusted = options.untrusted ?? false;
   const observer = observers(metrics.observer, untrusted ? undefined : options.observer);
@@ -257,9 +264,8 @@ async function answersOf(
     untrusted,
     ask,
     asyncGates: [
-      ...(policyGate === undefined ? [] : [gateForPolicies(policyGate)]),
+      gateForPolicies(authorRightsGate({ ask, mapping, policy: (name) => policyNamed(name, policies) }), policyGate),
       approvalVerbGate(ask),
-      secretReadersGate(ask),
       cleanupGate(ask),
       operatorsGate({ client, ask, asksAboutBreaking: options.asksAboutBreaking }),
       ...(client === undefined ? [] : [namespaceGate(client), inUseGate(client), secretsGate(client)]),
@@ -293,8 +299,11 @@ const withoutStoredObjects = (client: Client): Client => ({
   request: async () => ({ status: 403, headers: {}, warnings: [], text: '' }),
 });
 
-/** Builds the gate for written Policies and PolicyExceptions. */
-function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>): AsyncGate {
+const policyNamed = (name: string, policies: PolicySource | undefined): PolicyModel | undefined =>
+  policies?.current().set.policies.find(({ model }) => model.kind === 'Policy' && model.name === name)?.model;
+
+/** Builds the gate for written Policies and PolicyExceptions: the rights of their authors, then the objects. */
+function gateForPolicies(authorRights: AsyncGate, evaluate: AdmissionOptions['policyGate']): AsyncGate {
   const kinds: readonly string[] = [policyKind.kind, policyException.kind];
   return {
     name: 'policies',
@@ -303,7 +312,13 @@ function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>):
       kinds.includes(kind.kind) &&
       subResource === undefined &&
       (operation === 'CREATE' || operation === 'UPDATE'),
-    evaluate,
+    async evaluate(request, deadline) {
+      const rights = authorRights.matches(request) ? await authorRights.evaluate(request, deadline) : nothing;
+      if (evaluate === undefined) return rights;
+      // The warnings about existing objects show what a policy finds out, also where it is denied.
+      const found = await evaluate(request, deadline, { readsExisting: rights.violations.length === 0 });
+      return { ...found, violations: [...rights.violations, ...found.violations] };
+    },
   };
 }
 
