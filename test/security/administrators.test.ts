@@ -14,7 +14,6 @@ import {
   resourceOf,
   roleBindings,
   whenCondition,
-  writeStatus,
 } from '../platform/support/setup.ts';
 import { type GuardedPlatform, startGuardedPlatform } from './support/guarded-platform.ts';
 import { everyRequest, isForbidden, sendAll, shown } from './support/matrix.ts';
@@ -162,31 +161,57 @@ describe('a team administrator', () => {
     await admin.delete(policyKind.resource, { name: 'no-marks' });
   });
 
-  test('a forged binding in a status brings no Secret of another team', async () => {
-    const spec = { image: 'registry.company.com/app:1', owner: { kind: 'Team', name: 'red' } };
-    const forger = await create(tia(), { kind: 'Service', namespace: 'red', name: 'forger', spec });
-    const bindings = [
-      {
-        kind: 'Database',
-        namespace: 'blue',
-        name: 'users',
-        selector: 'databaseSelector',
-        connectionSecret: 'password',
-        revision: '1',
-      },
-    ];
-    await attempt(() =>
-      writeStatus(tia(), forger, { bindings, connectionSecret: { name: 'password', revision: '1' } }),
-    );
-    // The next look of the reconciler has passed once a change is observed.
-    await tia().patch(
-      resourceOf('Service'),
-      { namespace: 'red', name: 'forger' },
-      { type: 'merge', body: { metadata: { labels: { a: 'b' } } } },
-    );
+  const bindingTo = (namespace: string, connectionSecret: string) => ({
+    kind: 'Database',
+    namespace,
+    name: 'users',
+    connectionSecret,
+    revision: '1',
+  });
+  test.each<{ reason: string; name: string; dependencies?: object; bindings: object[] }>([
+    { reason: 'of another team', name: 'forger', bindings: [bindingTo('blue', 'password')] },
+    { reason: 'of the own team', name: 'own-forger', bindings: [bindingTo('red', 'password')] },
+    {
+      reason: 'beside dependencies',
+      name: 'depending-forger',
+      dependencies: { databaseSelector: { matchLabels: { a: 'b' }, expect: 'Any' } },
+      bindings: [bindingTo('blue', 'password'), bindingTo('red', 'password')],
+    },
+  ])('a forged binding in a status is removed and brings no Secret: $reason', async ({ name, bindings, ...more }) => {
+    const { dependencies = {} } = more;
+    const spec = { image: 'registry.company.com/app:1', owner: { kind: 'Team', name: 'red' }, dependencies };
+    await create(tia(), { kind: 'Service', namespace: 'red', name, spec });
+    const key = { namespace: 'red', name };
+    const body = { status: { bindings, connectionSecret: { name: 'password', revision: '1' } } };
+    await tia().patch(resourceOf('Service'), key, { type: 'merge', body }, { subresource: 'status' });
+    const stored = () => admin.get<UnknownObject & { status?: { bindings?: object[] } }>(resourceOf('Service'), key);
+    await eventually(async () => expect((await stored()).status?.bindings ?? []).toEqual([]), patient);
     const { items } = await admin.list<UnknownObject & { data?: Record<string, string> }>(coreSecrets);
     const found = items.filter(({ data }) => Object.values(data ?? {}).some((value) => atob(value) === 'hidden-blue'));
     expect(found.map(({ metadata }) => metadata.namespace)).toEqual(['blue']);
+  });
+
+  test('a forged connection in the status of a Database is not copied to the Services that use it', async () => {
+    const labels = { app: 'forged' };
+    const spec = { engine: 'postgresql', owner: { kind: 'Team', name: 'red' } };
+    await create(tia(), { kind: 'Database', namespace: 'red', name: 'forged', labels, spec });
+    const body = { status: { phase: 'ready', connectionSecret: { name: 'password', revision: '1' } } };
+    const key = { namespace: 'red', name: 'forged' };
+    await tia().patch(resourceOf('Database'), key, { type: 'merge', body }, { subresource: 'status' });
+    const user = await create(tia(), {
+      kind: 'Service',
+      namespace: 'red',
+      name: 'reader',
+      spec: {
+        image: 'registry.company.com/app:1',
+        owner: { kind: 'Team', name: 'red' },
+        dependencies: { databaseSelector: { matchLabels: labels } },
+      },
+    });
+    await whenCondition(admin, user, { type: 'DependenciesBound', status: 'False', reason: 'DependencyNotReady' });
+    const { items } = await admin.list<UnknownObject & { data?: Record<string, string> }>(coreSecrets);
+    const found = items.filter(({ data }) => Object.values(data ?? {}).some((value) => atob(value) === 'hidden-red'));
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(['password']);
   });
 });
 
