@@ -87,17 +87,21 @@ function preferenceChange(before: World, after: World): Change[] {
 }
 
 function refusedOrLost(before: World, after: World, from: CrdVersion, to: CrdVersion): Change[] {
-  // A default that is missing or different in the new version concerns only new manifests: stored objects have theirs.
-  const drafts = draftsBetween(after.crd, from, to, 'all').filter(
-    ({ kind }) => kind !== 'default-changed' && kind !== 'default-removed',
-  );
+  const now = after.find(from.name);
+  const sources = now?.served === true && !same(schemaOf(now), schemaOf(from)) ? [from, now] : [from];
   const others = after.served.filter(({ name }) => name !== from.name && name !== to.name && before.serves(name));
   return [
-    ...shown(after, from, to, drafts, 'validated'),
+    ...sources.flatMap((each) =>
+      shown(after, each, to, meaningful(draftsBetween(after.crd, each, to, 'all')), 'validated'),
+    ),
     // Clients of a third version lose what the old preferred version did not prune.
     ...others.flatMap((each) => shown(after, each, to, fresh(before, after, each, [to, from]), 'replaced')),
   ];
 }
+
+/** A default that is missing or different in another version concerns only new manifests: stored objects have theirs. */
+const meaningful = (drafts: readonly Draft[]): readonly Draft[] =>
+  drafts.filter(({ kind }) => kind !== 'default-changed' && kind !== 'default-removed');
 
 /** Objects are written in the storage version, whichever version they are sent in. */
 function storageChange(before: World, after: World): Change[] {
@@ -172,31 +176,21 @@ function unstored(before: World, after: World): Change[] {
 /** What clients of one served version remove from objects of another, or are refused, when they write them back. */
 function roundTrips(before: World, after: World): Change[] {
   return after.served.flatMap((from) =>
-    after.served.flatMap((to) => {
-      if (from === to) return [];
-      const reported = reportedByPreference(before, after, from, to);
-      return [...removed(before, after, from, to, reported), ...notAccepted(before, after, from, to, reported)];
-    }),
+    after.served.flatMap((to) =>
+      from === to ? [] : [...removed(before, after, from, to), ...notAccepted(before, after, from, to)],
+    ),
   );
 }
 
-/** The drafts that the change of the preferred version reports: those of the fields that objects could have before. */
-function reportedByPreference(before: World, after: World, from: CrdVersion, to: CrdVersion): readonly Draft[] {
-  const was = before.find(from.name);
-  const isPreferredNow = to === after.preferred && to.name !== before.preferred?.name;
-  return isPreferredNow && was?.served === true ? draftsBetween(after.crd, was, to, 'all') : [];
-}
+const isPreferredNow = (before: World, after: World, version: CrdVersion): boolean =>
+  version === after.preferred && version.name !== before.preferred?.name;
 
 /** Fields of a version that a client of another version removes when it reads an object and writes it back. */
-function removed(
-  before: World,
-  after: World,
-  from: CrdVersion,
-  to: CrdVersion,
-  reported: readonly Draft[],
-): readonly Change[] {
-  const drafts = beyond(reported, fresh(before, after, from, [to, to]));
-  const lost = shown(after, from, to, drafts, 'replaced').filter((change) => change.class === 'breaking');
+function removed(before: World, after: World, from: CrdVersion, to: CrdVersion): readonly Change[] {
+  // The change of the preferred version reports what it removes.
+  if (isPreferredNow(before, after, to) && before.serves(from.name)) return [];
+  const found = shown(after, from, to, fresh(before, after, from, [to, to]), 'replaced');
+  const lost = found.filter((change) => change.class === 'breaking');
   if (lost.length === 0) return [];
   return summary(
     lost.map((change) => ({ ...change, class: 'risky', ...RISKY })),
@@ -215,47 +209,60 @@ function removed(
 }
 
 /** Values of a version that clients of another version read and cannot write. */
-function notAccepted(
-  before: World,
-  after: World,
-  from: CrdVersion,
-  to: CrdVersion,
-  reported: readonly Draft[],
-): readonly Change[] {
-  const [was, other] = [before.find(from.name), before.find(to.name)];
-  const earlier =
-    before.relabels && was?.served === true && other?.served === true ? ([was, other] as const) : undefined;
-  if (earlier !== undefined && same(schemaOf(earlier[0]), schemaOf(from)) && same(schemaOf(earlier[1]), schemaOf(to)))
+function notAccepted(before: World, after: World, from: CrdVersion, to: CrdVersion): readonly Change[] {
+  const becomesPreferred = isPreferredNow(before, after, to);
+  // The change of the preferred version reports what it refuses of the old one.
+  if (becomesPreferred && from.name === before.preferred?.name) return [];
+  const earlier = earlierWay(before, from, before.serves(to.name) || !becomesPreferred ? to : before.preferred);
+  if (earlier !== undefined && same(schemaOf(earlier.from), schemaOf(from)) && same(schemaOf(earlier.to), schemaOf(to)))
     return [];
-  const refusals = beyond(reported, draftsBetween(after.crd, from, to, 'all')).filter(
-    ({ kind, probe }) => probe?.expect === 'refused' && kind !== 'default-added',
+  const known = new Set(
+    earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all').map(wholeOf),
   );
-  const known = new Set(earlier === undefined ? [] : draftsBetween(before.crd, ...earlier, 'all').map(wholeOf));
-  const drafts = refusals.filter((draft) => !known.has(wholeOf(draft)));
-  const since = earlier === undefined ? undefined : way(before, ...earlier, 'validated');
-  const found = shown(after, from, to, drafts, 'validated', since).filter((change) => change.class !== 'safe');
+  const drafts = draftsBetween(after.crd, from, to, 'all').filter(
+    (draft) => draft.probe?.expect === 'refused' && draft.kind !== 'default-added' && !known.has(wholeOf(draft)),
+  );
+  const since = earlier === undefined ? undefined : way(before, earlier.from, earlier.to, 'validated');
+  const found = shown(after, from, to, drafts.flatMap(withoutUpdates), 'validated', since).filter(
+    (change) => change.class !== 'safe',
+  );
   if (found.length === 0) return [];
   // Clients that exist break if they read a value of another type, or if an update of something else is refused.
   const graded = found.map((change) => {
     const breaks = change.class === 'breaking' && change.storedObjects === 'breaking' && before.serves(to.name);
     return breaks ? { ...change, ...BREAKING } : { ...change, class: 'risky' as const, ...RISKY };
   });
-  const isPreferredNow = from === after.preferred && from.name !== before.preferred?.name;
+  const writes = isPreferredNow(before, after, from)
+    ? `; ${from.name} is the preferred version now: clients that name no version, such as kubectl, write through it`
+    : '';
   return summary(graded, {
     version: from.name,
     path: `spec.versions[${from.name}]`,
     kind: 'value-not-round-tripped',
     before: undefined,
     after: to.name,
-    message: `A client of ${to.name} reads values that only ${from.name} accepts, and is refused when it writes them${
-      isPreferredNow
-        ? `; ${from.name} is the preferred version now: clients that name no version, such as kubectl, write them`
-        : ''
-    }.`,
+    message: `A client of ${to.name} reads values that only ${from.name} accepts, and is refused when it writes them${writes}.`,
     hits: `objects written through ${from.name} that a client of ${to.name} updates or applies again`,
     // No object has such a value yet if its version is new.
     ...(before.serves(from.name) && !before.serves(to.name) ? {} : { storedObjects: 'safe' as const }),
   });
+}
+
+/** The versions of these names as objects passed from one to the other before the change, if they could. */
+function earlierWay(
+  before: World,
+  from: CrdVersion,
+  to: CrdVersion | undefined,
+): { readonly from: CrdVersion; readonly to: CrdVersion } | undefined {
+  const [one, other] = [before.find(from.name), before.find(to?.name ?? '')];
+  return before.relabels && one?.served === true && other?.served === true ? { from: one, to: other } : undefined;
+}
+
+/** A rule with oldSelf always refused these updates to clients of its version: only values that it cannot leave count. */
+function withoutUpdates(draft: Draft): Draft[] {
+  if (draft.probe?.updates === undefined) return [draft];
+  const { updates: _, ...probe } = draft.probe;
+  return probe.values === undefined ? [] : [{ ...draft, probe }];
 }
 
 /**
@@ -300,20 +307,21 @@ function draftsBetween({ spec }: Crd, from: CrdVersion, to: CrdVersion, scope: S
   const place = { ...ROOT, status: to.subresources?.status != null };
   const type = { apiVersion: `${spec.group}/${from.name}`, kind: spec.names.kind };
   compareSchemas(one, other, place, notes, scope === 'all' ? { resource: true, type } : { resource: true });
-  return notes.drafts.map((draft) => telling(draft, one));
+  const stored = spec.versions.find(({ storage }) => storage);
+  return notes.drafts.map((draft) => telling(draft, one, stored === undefined ? undefined : schemaOf(stored)));
 }
 
 /**
  * The draft with the values that show it, where the simplest value does not: an object is emptied where a schema has
  * another type, and a field that is lost reads as its default.
  */
-function telling(draft: Draft, schema: CrdSchema): Draft {
+function telling(draft: Draft, schema: CrdSchema, stored: CrdSchema = schema): Draft {
   const { kind, probe } = draft;
   const field = probe === undefined ? undefined : schemaAt(schema, probe.steps);
   if (probe === undefined || field === undefined) return draft;
   if (kind === 'type-changed' && (field.type === 'object' || field.type === 'array'))
     return { ...draft, probe: { ...probe, values: [...samples(field, { seed: 1, count: TRIED })].reverse() } };
-  const { default: filled = null } = field;
+  const filled = schemaAt(stored, probe.steps)?.default ?? field.default ?? null;
   if (probe.expect !== 'pruned' || filled === null) return draft;
   const known = field.enum ?? (field.type === 'boolean' ? [true, false] : []);
   const values = [...known, ...samples(field, { seed: 1, count: TRIED })].filter(
