@@ -36,6 +36,8 @@ export { coreNamespaces, coreSecrets } from './objects/index.ts';
 export * from './outbound/index.ts';
 // HTTP servers.
 export * from './serving/index.ts';
+// Long work between which the event loop runs.
+export { inSlices, Slice } from './slices.ts';
 // Traces.
 export type { LogFields } from './telemetry/index.ts';
 // Texts of others.
