@@ -197,8 +197,8 @@ class Parser {
         case '.':
           node = this.#selection(node, start);
           if (typeName !== undefined) {
-            const isName = node.kind === 'select' && !node.test && this.#source.text[node.end - 1] !== '`';
-            typeName = isName ? `${typeName}.${node.field}` : undefined;
+            const isEscaped = this.#source.text[node.end - 1] === '`';
+            typeName = node.kind === 'select' && !node.test && !isEscaped ? `${typeName}.${node.field}` : undefined;
           }
           break;
         case '[':
