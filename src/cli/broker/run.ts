@@ -30,8 +30,8 @@ import { giveMemoryBack, coreNamespaces as namespaces, reviewedAccess, tokenAcce
 import { guardOf } from '../common/allowed-addresses.ts';
 import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
+import { version } from '../common/manifest.ts';
 import { untilStopped } from '../common/stop.ts';
-import { version } from '../common/version.ts';
 import { kafkaTls, platformKeys, priceTable, readText, servingCertificate } from './files.ts';
 import type { BrokerFlags, KafkaBrokerFlags, KubernetesBrokerFlags } from './options.ts';
 

@@ -1,11 +1,11 @@
 /** The read access of the starter policies, which manifests/install and `kidp up` grant. */
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { readRole, readRoleText } from '../../policy/internal.ts';
+import { packageFile } from '../../runtime/internal.ts';
 import { readObjects } from '../documents/index.ts';
 import { readAccessFor } from './run.ts';
 
-const policies = fileURLToPath(new URL('../../../policies', import.meta.url));
+const policies = packageFile('policies');
 
 /** `starterRole` returns the path and the content of the generated manifest. */
 export async function starterRole(): Promise<[path: string, content: string]> {
