@@ -27,7 +27,7 @@ import {
   processMetrics,
 } from '../../runtime/index.ts';
 import { giveMemoryBack, coreNamespaces as namespaces, reviewedAccess, tokenAccess } from '../../runtime/internal.ts';
-import { guardOf } from '../common/allowed-addresses.ts';
+import { guardOf } from '../common/address-guard.ts';
 import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
 import { version } from '../common/manifest.ts';
