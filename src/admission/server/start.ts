@@ -4,8 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
-import type { PolicyModel } from '../../policy/index.ts';
+import type { Environment } from '../../api/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import {
   type CertificateSource,
@@ -32,29 +31,17 @@ import { clusterRoleOwner } from '../configuration/owner.ts';
 import { startSync, subscribeToAll } from '../configuration/sync.ts';
 import type { FailurePolicy } from '../configuration/types.ts';
 import { reviewAccess } from '../gates/access.ts';
-import { cleanupGate } from '../gates/cleanup.ts';
-import {
-  approvalVerbGate,
-  type Comparers,
-  type CrdGateOptions,
-  crdGate,
-  crdMetrics,
-  startComparers,
-} from '../gates/crds/index.ts';
+import { asynchronousGates } from '../gates/asynchronous.ts';
+import { type Comparers, type CrdGateOptions, crdMetrics, startComparers } from '../gates/crds/index.ts';
 import type { AsyncGate } from '../gates/gate.ts';
-import { inUseGate } from '../gates/in-use.ts';
-import { namespaceGate, namespaceLabelGate } from '../gates/namespaces/index.ts';
 import { type Observer, observers } from '../gates/observer.ts';
-import { operatorsGate } from '../gates/operators/index.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { admissionPipeline, type PipelineOptions } from '../gates/pipeline.ts';
-import { authorRightsGate } from '../gates/policies/author-rights.ts';
 import { defaultBreakGlassGroup } from '../gates/policies/break-glass.ts';
 import type { PolicySource } from '../gates/policies/evaluation.ts';
-import { secretsGate } from '../gates/secrets.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
-import { type Findings, nothing } from '../review/findings.ts';
+import type { Findings } from '../review/findings.ts';
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { answerAdmission } from './server.ts';
 
@@ -264,24 +251,11 @@ async function answersOf(
     untrusted,
     ask,
     asyncGates: [
-      gateForPolicies(authorRightsGate({ ask, mapping, policy: (name) => policyNamed(name, policies) }), policyGate),
-      approvalVerbGate(ask),
-      cleanupGate(ask),
-      operatorsGate({ client, ask, asksAboutBreaking: options.asksAboutBreaking }),
-      ...(client === undefined ? [] : [namespaceGate(client), inUseGate(client), secretsGate(client)]),
-      namespaceLabelGate({ reconcilers, owners }),
-      ...(crds === undefined
-        ? []
-        : [
-            crdGate({
-              ...crds,
-              client: untrusted ? client && withoutStoredObjects(client) : client,
-              ask,
-              comparers,
-              log,
-              metrics: crdMetrics(metrics.registry),
-            }),
-          ]),
+      ...asynchronousGates({
+        ...{ client, ask, mapping, policies, owners, reconcilers, policyGate, crds, comparers, untrusted, log },
+        asksAboutBreaking: options.asksAboutBreaking,
+        crdMetrics: crds && crdMetrics(metrics.registry),
+      }),
       ...(options.extraGates ?? []),
     ],
   });
@@ -291,35 +265,6 @@ async function answersOf(
     ...{ log, pipeline, ready, synced, metrics, metricsAccess, observer, authenticates, untrusted },
     ...{ mostInFlight, mostBytes },
   });
-}
-
-/** Refuses to read objects of other kinds, as if kidp had no right to: the CRD gate then decides without them. */
-const withoutStoredObjects = (client: Client): Client => ({
-  ...client,
-  request: async () => ({ status: 403, headers: {}, warnings: [], text: '' }),
-});
-
-const policyNamed = (name: string, policies: PolicySource | undefined): PolicyModel | undefined =>
-  policies?.current().set.policies.find(({ model }) => model.kind === 'Policy' && model.name === name)?.model;
-
-/** Builds the gate for written Policies and PolicyExceptions: the rights of their authors, then the objects. */
-function gateForPolicies(authorRights: AsyncGate, evaluate: AdmissionOptions['policyGate']): AsyncGate {
-  const kinds: readonly string[] = [policyKind.kind, policyException.kind];
-  return {
-    name: 'policies',
-    matches: ({ kind, operation, subResource }) =>
-      kind.group === GROUP &&
-      kinds.includes(kind.kind) &&
-      subResource === undefined &&
-      (operation === 'CREATE' || operation === 'UPDATE'),
-    async evaluate(request, deadline) {
-      const rights = authorRights.matches(request) ? await authorRights.evaluate(request, deadline) : nothing;
-      if (evaluate === undefined) return rights;
-      // The warnings about existing objects show what a policy finds out, also where it is denied.
-      const found = await evaluate(request, deadline, { readsExisting: rights.violations.length === 0 });
-      return { ...found, violations: [...rights.violations, ...found.violations] };
-    },
-  };
 }
 
 /** Asks the API server for the name of our own user. */
