@@ -23,6 +23,7 @@ import { type BreakGlassChange, breakGlassChange, defaultBreakGlassGroup } from 
 import { evaluatePolicies, findingsOf, type PolicySource } from './policies/evaluation.ts';
 import { applyPolicyMutations, type PolicyMutationResult } from './policies/mutation.ts';
 import { isOwnWrite } from './policies/own-writes.ts';
+import { schemaViolation } from './schema.ts';
 
 export interface PipelineOptions {
   readonly policies?: PolicySource | undefined;
@@ -111,9 +112,23 @@ async function throughAll(question: Question): Promise<Decision> {
   const matching = (options.asyncGates ?? []).filter((gate) => gate.matches(request));
   const rest = await Promise.all([
     throughPolicies({ ...question, request: mutated }),
-    ...matching.map((gate) => gate.evaluate(mutated, deadline)),
+    ...matching.map((gate) => throughAsyncGate(gate, mutated, deadline)),
   ]);
   return decisionOf([...found, ...rest]);
+}
+
+/**
+ * A gate may rely on the schema of the object, which the API server has validated, except before a mutation. If a gate
+ * fails on an object that does not conform, the object is denied for that.
+ */
+async function throughAsyncGate(gate: AsyncGate, request: AdmissionRequest, deadline: Deadline): Promise<Findings> {
+  try {
+    return await gate.evaluate(request, deadline);
+  } catch (error) {
+    const violation = schemaViolation(request);
+    if (violation === undefined) throw error;
+    return { ...nothing, violations: [violation] };
+  }
 }
 
 /**
