@@ -47,12 +47,12 @@ test('a profile has no permissions that only others need (least privilege)', asy
 test('no profile may read all Secrets; connections.enabled asks for it', async () => {
   const grants = async (values: object) => {
     const { stdout } = await template(helm, 'grants', values);
-    const roles = objectsIn(stdout) as (Rendered & { rules?: { apiGroups: string[]; resources: string[] }[] })[];
+    const roles = objectsIn(stdout) as (Rendered & { rules?: { apiGroups?: string[]; resources?: string[] }[] })[];
     return roles
       .filter(
         ({ kind, rules = [] }) =>
           kind === 'ClusterRole' &&
-          rules.some(({ apiGroups, resources }) => apiGroups.includes('') && resources.includes('secrets')),
+          rules.some(({ apiGroups = [], resources = [] }) => apiGroups.includes('') && resources.includes('secrets')),
       )
       .map(({ metadata }) => metadata.name);
   };
