@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Broker, broker, kindNamed, type Policy, policy } from '../../src/api/index.ts';
+import { newKeySet } from '../../src/fleet/index.ts';
 import { getCondition, isNotFound, type Resource } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { realHelm } from '../support/helm.ts';
@@ -32,10 +33,18 @@ test('without the CRDs it says which command comes first', async () => {
 });
 
 test('it adopts an installation of manifests/install', async () => {
-  await cluster.kubectl(['apply', '-k', join(root, 'manifests/install')]);
+  const built = await cluster.kubectl(['kustomize', join(root, 'manifests/install')]);
+  // The arguments of 0.1.0.
+  const older = built.replace(/args:\n(\s+- .*\n)+/, 'args: [serve, --service, kidp]\n');
+  expect(older).not.toBe(built);
+  await cluster.kubectl(['apply', '-f', '-'], older);
   await cluster.kubectl(['apply', '-f', join(root, 'manifests/brokers')]);
   await expect(cluster.install({})).rejects.toThrow(/invalid ownership metadata/);
-  await cluster.install({}, '--take-ownership');
+  // Server-side apply would conflict with the fields of kubectl, now and at each upgrade that changes one.
+  await cluster.install({}, '--take-ownership', '--server-side=false');
+  expect(
+    await cluster.kubectl(['get', 'deployment', 'kidp', '-n', 'kidp-system', '-o', 'jsonpath={..args}']),
+  ).toContain('--owner-cluster-role=kidp');
 });
 
 test('platform: policies are enforced, Teams are reconciled, and its broker registers and is believed', async () => {
@@ -97,6 +106,17 @@ test('crd-gate: a breaking change of a CRD is denied, and policies are not enfor
   await cluster.kubectl(['apply', '-f', '-'], definition('string'));
   await expect(cluster.kubectl(['apply', '-f', '-'], definition('integer'))).rejects.toThrow(/denied|breaking/i);
   expect(await refusal()).toBe('admitted');
+  expect(await replica.stop()).toBe(0);
+  expect(replica.errors()).toBe('');
+  expect(replica.lines().filter((line) => /forbidden/i.test(line))).toEqual([]);
+});
+
+test.each(['rollouts', 'all'])('%s: a replica with keys starts, with the permissions for rollouts', async (profile) => {
+  await cluster.install(examples[profile] ?? {});
+  cluster.mount('cluster-keys/cluster-keys.json', await newKeySet());
+  const replica = await cluster.serve();
+  await replica.until('lease acquired');
+  await eventually(() => cluster.kubectl(['get', 'configmap', 'kidp-sealing-key', '-n', 'kidp-system']), patient);
   expect(await replica.stop()).toBe(0);
   expect(replica.errors()).toBe('');
   expect(replica.lines().filter((line) => /forbidden/i.test(line))).toEqual([]);

@@ -1,5 +1,5 @@
 /** The chart in a control plane without Pods: the processes that its Deployments describe run here, as their ServiceAccounts. */
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../../src/controlplane/ports.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
@@ -38,6 +38,8 @@ export interface Installation {
   /** `helm upgrade --install`, with further flags. */
   install(values: object, ...flags: readonly string[]): Promise<string>;
   uninstall(...flags: readonly string[]): Promise<string>;
+  /** Writes a file that only its owner reads to where Pods have /etc/kidp. */
+  mount(file: string, content: string): void;
   /** Runs `kidp serve` with the arguments of the installed Deployment, and as its ServiceAccount. */
   serve(port?: number): Promise<RunningProcess & { readonly statusPort: number | undefined }>;
   /** Runs the broker of a Deployment, which reaches the status API at this port. */
@@ -129,11 +131,17 @@ export async function startInstallation(): Promise<Installation> {
     install: (values, ...flags) =>
       succeeding(['upgrade', '--install', release, chart, '--values', valuesFile(helm, 'installed', values), ...flags]),
     uninstall: (...flags) => succeeding(['uninstall', release, ...flags]),
+    mount(file, content) {
+      helm.write({ [`etc/${file}`]: content });
+      chmodSync(join(helm.directory, 'etc', file), 0o600);
+    },
     async serve(port) {
       const { words, kubeconfig } = await argumentsOf('kidp', 'kidp-system');
       const listening = String(port ?? (await freePort()));
       // The API server reaches no Service here.
       const given = words.filter((word) => !word.startsWith('--service=') && !word.startsWith('--status-url='));
+      const local = given.map((word) => word.replace('=/etc/kidp/', `=${helm.directory}/etc/`));
+      const rollsOut = words.some((word) => word.startsWith('--cluster-keys='));
       const dispatches = words.some((word) => word.startsWith('--status-url='));
       const statusPort = dispatches ? await freePort() : undefined;
       const status =
@@ -141,7 +149,8 @@ export async function startInstallation(): Promise<Installation> {
           ? []
           : ['--status-port', String(statusPort), '--status-url', `https://127.0.0.1:${statusPort}`];
       const started = start('kidp serve', [
-        ...given,
+        ...local,
+        ...(rollsOut ? ['--helm', join(helm.folder, 'helm')] : []),
         ...kubeconfig,
         ...['--port', listening, '--url', `https://127.0.0.1:${listening}`, ...status, '--drain-seconds', '0'],
       ]);
