@@ -23,6 +23,8 @@ export interface AssetOptions {
   environment?: Environment;
   /** Builds for another architecture than this machine's, which ignores KUBEBUILDER_ASSETS. */
   architecture?: Architecture;
+  /** Builds nothing: fails if a program is not in the cache. */
+  onlyCached?: boolean;
 }
 
 /** `ensureAssets` returns the path of each program, and builds missing ones, one recipe after the other. */
@@ -31,7 +33,7 @@ export async function ensureAssets<const W extends Wanted>(
   options: AssetOptions = {},
 ): Promise<Record<ProgramsOf<W>, string>> {
   const environment = options.environment ?? process.env;
-  const { architecture } = options;
+  const { architecture, onlyCached } = options;
   const provided = architecture === undefined ? environment.KUBEBUILDER_ASSETS : undefined;
   const cache = join(cacheDirectory(environment), 'assets');
   const onProgress = options.onProgress ?? (() => undefined);
@@ -41,11 +43,16 @@ export async function ensureAssets<const W extends Wanted>(
     if (provided && holds(provided, name, recipe)) found[name] = join(provided, name);
     else {
       const sources = recipeFolder(recipe.sources ?? recipe.asset);
-      const folder = await build(recipe, { sources, cache, environment, architecture, onProgress }).catch(
-        (error: unknown) => {
-          throw provided ? notProvided(provided, name, error) : error;
-        },
-      );
+      const folder = await build(recipe, {
+        sources,
+        cache,
+        environment,
+        architecture,
+        onlyCached,
+        onProgress,
+      }).catch((error: unknown) => {
+        throw provided ? notProvided(provided, name, error) : error;
+      });
       found[name] = join(folder, name);
     }
   }

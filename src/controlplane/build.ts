@@ -16,6 +16,7 @@ interface BuildOptions {
   environment: Environment;
   /** The default is that of this machine. */
   architecture?: Architecture | undefined;
+  onlyCached?: boolean | undefined;
   onProgress: (progress: Progress) => void;
 }
 
@@ -28,6 +29,7 @@ export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
     version,
     cache,
     onProgress,
+    onlyCached: options.onlyCached,
     key: cacheKey(recipe, directory, process.platform, options.architecture),
     async make({ finished, temporary }, report) {
       await requireGo({ directory, environment });

@@ -25,7 +25,7 @@ export {
 } from './nodes/archive.ts';
 export { type RealCluster, startRealCluster } from './nodes/cluster.ts';
 export { rootFileSystem } from './nodes/debian.ts';
-export { missingForNodes } from './nodes/requirements.ts';
+export { missingForImages, missingForNodes } from './nodes/requirements.ts';
 export { type TarEntry, tar, tarParts } from './nodes/tar.ts';
 export { makeOnce } from './once.ts';
 export { freePort, portOr } from './ports.ts';

@@ -11,6 +11,7 @@ interface RootFileSystem {
   readonly architecture: ImageArchitecture;
   /** Another revision makes another file. */
   readonly revision?: string;
+  readonly onlyCached?: boolean;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -34,6 +35,7 @@ export async function rootFileSystem({
   packages,
   architecture,
   revision = '1',
+  onlyCached,
   onProgress = () => undefined,
 }: RootFileSystem): Promise<string> {
   const names = [...packages].sort().join('+');
@@ -43,6 +45,7 @@ export async function rootFileSystem({
     cache: join(cacheDirectory(process.env), 'assets'),
     key: `debian-${suite}-${architecture}-${names}-${revision}`,
     onProgress,
+    onlyCached,
     async make({ finished, temporary }, report) {
       report('prepare', 0, 1);
       const root = join(temporary, 'root');
