@@ -218,10 +218,14 @@ function notAccepted(before: World, after: World, from: CrdVersion, to: CrdVersi
     return [];
   const refusals = draftsBetween(after.crd, from, to, 'all').flatMap(refusal);
   if (refusals.length === 0) return [];
-  const known = new Set(
-    earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all').map(wholeOf),
-  );
-  const drafts = refusals.filter((draft) => !known.has(wholeOf(draft)));
+  const was = earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all');
+  const [whole, keys] = [new Set(was.map(wholeOf)), new Set(was.map(keyOf))];
+  const drafts = refusals
+    .filter((draft) => !whole.has(wholeOf(draft)))
+    // Where values were refused before, only others that are shown count.
+    .map((draft) =>
+      keys.has(keyOf(draft)) ? { ...draft, otherwise: { ...SAFE, decidedBy: 'acceptance' as const } } : draft,
+    );
   const since = earlier === undefined ? undefined : way(before, earlier.from, earlier.to, 'validated');
   const found = shown(after, from, to, drafts, 'validated', since).filter((change) => change.class !== 'safe');
   if (found.length === 0) return [];
