@@ -170,6 +170,15 @@ const rows = [
     found: ['maximum-lowered breaking of example.com/v2'],
   },
   {
+    reason: 'a default that the storage version still has',
+    before: crdOf([
+      stored('v1', subject({ ...text, default: 'z' })),
+      other('v1beta1', subject({ ...text, default: 'z' })),
+    ]),
+    after: crdOf([stored('v1', subject({ ...text, default: 'z' })), other('v1beta1', subject(text))]),
+    found: [],
+  },
+  {
     reason: 'a rule with oldSelf, which clients of its version always met',
     before: crdOf([stored('v1', subject({ ...text, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] }))]),
     after: crdOf([

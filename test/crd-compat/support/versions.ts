@@ -68,6 +68,11 @@ const subjects: readonly {
     less: { ...text, default: 'x' },
   },
   { name: 'an optional field', more: object({ a: text }), less: object({ a: text }, { required: ['a'] }) },
+  {
+    name: 'an optional field that has a default',
+    more: object({ a: text }),
+    less: object({ a: { ...text, default: 'x' } }, { required: ['a'] }),
+  },
   { name: 'any items', more: list(text), less: list({ ...text, enum: ['s'] }) },
   { name: 'equal items', more: list(text), less: list(text, { 'x-kubernetes-list-type': 'set' }) },
   {
@@ -134,7 +139,7 @@ export const moves: readonly (readonly [before: Versions, after: Versions])[] = 
   ],
   [
     { 'v1*': 'more', 'v2-': 'less' },
-    { 'v1-': 'more', 'v2*': 'less' },
+    { v1: 'more', 'v2*': 'less' },
   ],
 ];
 
