@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../../src/controlplane/index.ts';
 import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
-import { sharedCluster } from '../support/cluster.ts';
 import { admissionReview, reviewedDatabase } from '../support/review.ts';
 import { startTestProcess, type TestProcess } from '../support/test-process.ts';
 import { type Attack, hold, postHead, type Target, trickle } from './support/attackers.ts';
@@ -157,15 +157,20 @@ describe.each([
 });
 
 describe('other listeners', () => {
+  let plane: ControlPlane;
   let process_: TestProcess;
   let ports: Record<'status' | 'rest' | 'broker', number>;
   beforeAll(async () => {
     const listeners = fileURLToPath(new URL('support/listeners.ts', import.meta.url));
-    const env = { ...process.env, KUBECONFIG: sharedCluster().kubeconfig };
+    plane = await startControlPlane({});
+    const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
     process_ = startTestProcess('listeners', process.execPath, [listeners], { env });
     ports = await eventually(() => JSON.parse(process_.output()) as typeof ports, { within: 60_000 });
   });
-  afterAll(() => process_?.kill());
+  afterAll(async () => {
+    await process_?.kill();
+    await plane?.stop();
+  });
 
   /** What a legitimate client asks, and what each server takes in a body. */
   const servers = [
