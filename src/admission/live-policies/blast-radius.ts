@@ -63,9 +63,9 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
   const judge = (object: UnknownObject, type: ServedResource) => {
     const deadline = Date.now() + Math.min(objectMilliseconds, end - performance.now());
     const decision = decide(options.set, storedRequest(object, type), world, { deadline });
-    // What was evaluated after the deadline is an error, and says nothing about the object.
-    if (Date.now() < deadline) tally.count(object, decision);
-    else isCut = true;
+    // What was not evaluated by the deadline is an error, and says nothing about the object.
+    if (Date.now() >= deadline && decision.results.some(({ result }) => result === 'error')) isCut = true;
+    else tally.count(object, decision);
   };
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined && !stop.signal.aborted; next = waiting.shift()) {

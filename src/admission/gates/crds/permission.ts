@@ -5,6 +5,7 @@
 import { type Approval, approval, approvalOutcome, GROUP } from '../../../api/index.ts';
 import type { AskAuthorizer } from '../../../policy/index.ts';
 import { type Client, eachObject } from '../../../runtime/index.ts';
+import { plainName } from '../../../runtime/internal.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
 import { annotationOf, definitionGroup, definitionKind, definitionPlural } from './definition.ts';
 import { lastStored } from './previous-revision.ts';
@@ -106,7 +107,7 @@ async function byAnnotation(question: PermissionQuestion): Promise<Permission> {
       labelSelector: '',
     },
   ]);
-  const user = request.userInfo?.username ?? '';
+  const user = plainName(request.userInfo?.username ?? '');
   if (answer?.allowed === true) return { by: `the annotation ${ALLOW_BREAKING} of ${user}`, notes: [] };
   const why = answer?.error === undefined ? '' : ` (${answer.error})`;
   return no(`user "${user}" does not hold the verb ${allowBreakingVerb} on ${definitionPlural} "${name}"${why}`);
