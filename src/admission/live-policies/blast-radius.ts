@@ -2,10 +2,12 @@
  * Reports which existing objects a new Policy would deny. It stops at its time limit and reports how far it got: a
  * policy on everything in a large cluster is answered with "at least".
  */
+
 import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
 import { storedSelection, storedTypes } from '../../policy/internal.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
+import { lookupFailure } from '../gates/lookup-failure.ts';
 import { worldWithNeeds } from './needs.ts';
 import { selectorText } from './objects.ts';
 
@@ -67,7 +69,7 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
         else tally.count(object, decide(options.set, storedRequest(object, type), world));
       };
       await eachObject(client, type, lists, judge).catch((error: unknown) => {
-        if (!stop.signal.aborted) missing.push(`${type.plural} (${error instanceof Error ? error.message : error})`);
+        if (!stop.signal.aborted) missing.push(`${type.plural} (${lookupFailure(error)})`);
       });
     }
   };
