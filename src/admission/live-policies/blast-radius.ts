@@ -2,10 +2,12 @@
  * Reports which existing objects a new Policy would deny. It stops at its time limit and reports how far it got: a
  * policy on everything in a large cluster is answered with "at least".
  */
+
 import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
 import { storedSelection, storedTypes } from '../../policy/internal.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
 import { type ResourceMapping, type ServedResource, Slice } from '../../runtime/internal.ts';
+import { lookupFailure } from '../gates/lookup-failure.ts';
 import { worldWithNeeds } from './needs.ts';
 import { selectorText } from './objects.ts';
 
@@ -87,7 +89,7 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
       await eachObject(client, type, { ...lists, betweenPages: catchUp }, take)
         .then(catchUp)
         .catch((error: unknown) => {
-          if (!stop.signal.aborted) missing.push(`${type.plural} (${error instanceof Error ? error.message : error})`);
+          if (!stop.signal.aborted) missing.push(`${type.plural} (${lookupFailure(error)})`);
         });
     }
   };
