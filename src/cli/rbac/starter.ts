@@ -2,12 +2,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { readRole, readRoleText } from '../../policy/internal.ts';
+import { packageFile } from '../../runtime/internal.ts';
 import { readObjects } from '../documents/index.ts';
 import { readAccessFor } from './run.ts';
 
-const policies = fileURLToPath(new URL('../../../policies', import.meta.url));
+const policies = packageFile('policies');
 const chart = 'charts/operators/files';
 
 /** The policy packs by their names in the values of the chart. */

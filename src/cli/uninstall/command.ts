@@ -1,6 +1,6 @@
 /** The flags and the help of `kidp uninstall`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { where } from '../common/management.ts';
+import { where } from '../common/management-flags.ts';
 import { type Streams, terminal } from '../common/streams.ts';
 import type { UninstallOptions } from './run.ts';
 

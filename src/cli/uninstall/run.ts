@@ -20,7 +20,8 @@ import {
   type UnknownObject,
 } from '../../runtime/index.ts';
 import { plainLine, sleep } from '../../runtime/internal.ts';
-import { type WhereFlags, withManagement } from '../common/management.ts';
+import { withManagement } from '../common/management.ts';
+import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 
 export interface UninstallOptions extends WhereFlags {
