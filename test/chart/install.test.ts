@@ -172,6 +172,24 @@ test('uninstall.finalizers=delete deletes the objects first', async () => {
   await cluster.uninstall('--no-hooks');
 });
 
+test('without the hook the garbage collector removes the webhooks, and nothing is blocked', async () => {
+  await cluster.install(examples.admission ?? {});
+  const replica = await cluster.serve();
+  await replica.until('lease acquired');
+  await eventually(() => cluster.client.get(webhooks, { name: 'kidp-admission' }), patient);
+  expect(await replica.stop()).toBe(0);
+  await cluster.uninstall('--no-hooks');
+  await eventually(
+    () =>
+      cluster.client.get(webhooks, { name: 'kidp-admission' }).then(
+        () => false,
+        (error) => isNotFound(error),
+      ),
+    patient,
+  );
+  expect(await refusal()).toBe('admitted');
+});
+
 test('the API server takes every object of every example, with all fields', async () => {
   const helm = await realHelm();
   for (const [name, values] of Object.entries(examples)) {
