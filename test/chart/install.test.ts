@@ -1,7 +1,9 @@
 /** The chart on a real API server: what each profile installs works with its permissions and no more, and uninstalling leaves users' objects. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Broker, broker, kindNamed, type Policy, policy } from '../../src/api/index.ts';
+import { type Broker, broker, kindNamed, kinds, type Policy, policy } from '../../src/api/index.ts';
 import { newKeySet } from '../../src/fleet/index.ts';
 import { getCondition, isNotFound, type Resource } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
@@ -188,6 +190,19 @@ test('without the hook the garbage collector removes the webhooks, and nothing i
     patient,
   );
   expect(await refusal()).toBe('admitted');
+});
+
+test('one file installs the CRDs and kidp with one command, without kinds that the same command defines', async () => {
+  const file = join(cluster.plane.directory, 'install.yaml');
+  const words = [join(root, 'scripts/manifests.ts'), '--install', file, '--image', 'registry.example.com/kidp:1.2.3'];
+  execFileSync(process.execPath, words, { cwd: root });
+  const objects = objectsIn(readFileSync(file, 'utf8'));
+  expect(objects.filter(({ apiVersion }) => apiVersion.startsWith('platform.company.com/'))).toEqual([]);
+  expect(objects.filter(({ kind }) => kind === 'CustomResourceDefinition')).toHaveLength(kinds.length);
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', file]);
+  expect(await cluster.kubectl(['get', 'deployment', 'kidp', '-n', 'kidp-system', '-o', 'jsonpath={..image}'])).toBe(
+    'registry.example.com/kidp:1.2.3',
+  );
 });
 
 test('the API server takes every object of every example, with all fields', async () => {
