@@ -31,6 +31,7 @@ import { declareRbac } from './rbac/command.ts';
 import { declareRollout } from './rollout/command.ts';
 import { declareServe } from './serve/command.ts';
 import { declareTest } from './test/command.ts';
+import { declareUninstall } from './uninstall/command.ts';
 import { declareUp } from './up/command.ts';
 
 /** Each command with the function that declares it, in the order of the help. */
@@ -51,6 +52,7 @@ const commands: readonly (readonly [string, (command: Command, done: (code: numb
   ['cel', declareCel],
   ['graph', declareGraph],
   ['cost', declareCost],
+  ['uninstall', declareUninstall],
 ];
 
 // A reader that closes the pipe early (`| head`) is no error.

@@ -37,6 +37,8 @@ export * from './outbound/index.ts';
 export { packageFile } from './package-files.ts';
 // HTTP servers.
 export * from './serving/index.ts';
+// Long work between which the event loop runs.
+export { inSlices, Slice } from './slices.ts';
 // Traces.
 export type { LogFields } from './telemetry/index.ts';
 // Texts of others.

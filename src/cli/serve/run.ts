@@ -66,7 +66,7 @@ async function optionsOf(flags: ServeFlags, log: Logger) {
     reportApi: flags.reportApi,
     crds: gateOptions(flags),
     revisions: { kept: flags.crdHistory },
-    rollouts: rolloutsOptions(flags, host, log),
+    rollouts: await rolloutsOptions(flags, host, log),
     guard: guardOf(flags),
     telemetry: telemetrySettings(process.env, flags.otlpEndpoint),
     dispatch: flags.crdGateOnly === true ? undefined : dispatchOptions(flags, host, log),
