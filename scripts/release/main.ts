@@ -1,17 +1,16 @@
 /**
  * `npm run release -- --dry-run` makes every artefact of a release in out/: the package, executables, the krew manifest, CRDs, the chart
- * and install.yaml, the SBOM, the notes and the checksums. Without --dry-run it also demands what a release needs: a section of the
+ * and install.yaml, the image, the SBOM, the notes and the checksums. Without --dry-run it also demands what a release needs: a section of the
  * changelog, and nothing that is not committed. Nothing is published here: .github/workflows/release.yaml does that.
  */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { ensureAssets } from '../../src/controlplane/index.ts';
 import { root } from '../../test/conventions/tools.ts';
-import { sbom } from '../sbom.ts';
+import { packageBom } from '../bom.ts';
 import { archive, sha256 } from './archives.ts';
 import { buildExecutable } from './executables.ts';
 import { type KrewArchive, krewManifest } from './krew.ts';
@@ -22,6 +21,7 @@ const { values } = parseArgs({
   options: {
     'dry-run': { type: 'boolean', default: false },
     out: { type: 'string', default: join(root, 'out') },
+    'without-image': { type: 'boolean', default: false },
     /** Where the archives will be downloaded from: a repository of GitHub. */
     repository: { type: 'string', default: process.env.GITHUB_REPOSITORY ?? 'your-organisation/kidp' },
   },
@@ -49,7 +49,8 @@ try {
   await write('kidp-krew.yaml', krewManifest(version, homepage, archives));
   await write('crds.yaml', await allCrds());
   await makeChart();
-  await write('sbom.cdx.json', await sbom());
+  await write('sbom.cdx.json', `${JSON.stringify(await packageBom(), undefined, 2)}\n`);
+  if (!values['without-image']) await makeImage();
   await write('notes.md', notes);
   const names = (await readdir(out)).sort();
   const sums = await Promise.all(names.map(async (name) => `${await sha256(join(out, name))}  ${name}\n`));
@@ -123,18 +124,30 @@ async function finish(folder: string, name: string): Promise<Pick<KrewArchive, '
 
 async function allCrds(): Promise<string> {
   const names = (await readdir(join(root, 'crds'))).sort();
-  return (await Promise.all(names.map((name) => readFile(join(root, 'crds', name), 'utf8')))).map(asDocument).join('');
+  const texts = await Promise.all(names.map((name) => readFile(join(root, 'crds', name), 'utf8')));
+  return texts
+    .map((text) =>
+      text.startsWith('---')
+        ? text
+        : `---
+${text}`,
+    )
+    .join('');
 }
 
-const asDocument = (text: string): string => (text.startsWith('---') ? text : `---\n${text}`);
-
-/** The chart as a package, and what it installs by default, with the CRDs, as one file for `kubectl apply`. */
+/** The chart as a package, and the CRDs and an installation as one file for `kubectl apply`. */
 async function makeChart(): Promise<void> {
-  const chart = join(root, 'charts', 'operators');
-  if (!existsSync(chart)) return;
   const { helm } = await ensureAssets(['helm']);
-  await run(helm, ['package', chart, '--destination', out]);
-  const words = ['template', 'kidp-operators', chart, '--namespace', 'kidp-system', '--no-hooks'];
-  const { stdout } = await run(helm, words, { maxBuffer: 64 * 1024 * 1024 });
-  await write('install.yaml', `${await allCrds()}${asDocument(stdout)}`);
+  await run(helm, ['package', join(root, 'charts', 'operators'), '--destination', out]);
+  await node('scripts/manifests.ts', '--install', join(out, 'install.yaml'));
+  say(join(out, 'install.yaml'));
 }
+
+async function makeImage(): Promise<void> {
+  await node('scripts/image/main.ts', '--out', join(out, 'image'));
+  await archive(join(out, 'image'), join(out, `kidp-${version}-image.tar.gz`));
+  await rm(join(out, 'image'), { recursive: true });
+  say(join(out, `kidp-${version}-image.tar.gz`));
+}
+
+const node = (...words: string[]) => run(process.execPath, words, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
