@@ -114,7 +114,7 @@ test('the executable for arm64 is one for that machine, with our program in it',
   // ELF, 64 bits, little endian; machine 183 is AArch64.
   expect([...bytes.subarray(0, 6)]).toEqual([0x7f, 0x45, 0x4c, 0x46, 2, 1]);
   expect(bytes.readUInt16LE(18)).toBe(183);
-  // The `1` behind the fuse tells Node that it carries a program.
+  // With `1` behind the fuse, Node looks for a program in itself.
   expect(bytes.includes('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1')).toBe(true);
   expect(bytes.includes('Policy, admission and platform control for Kubernetes')).toBe(true);
 });
