@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs kidp from a clone of its repository, for CI: installs its dependencies if they are missing.
+# Runs kidp from its repository, for CI: a tag has the built bundle; from any other commit the dependencies are installed first.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-if [ ! -d "$root/node_modules/commander" ]; then
-  (cd "$root" && npm ci --omit=dev --no-audit --no-fund --silent) >&2
+if [ ! -f "$root/dist/cli.js" ] && [ ! -d "$root/node_modules/commander" ]; then
+  (cd "$root" && npm ci --no-audit --no-fund --silent) >&2
 fi
 exec node "$root/bin/kidp.js" "$@"
