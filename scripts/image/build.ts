@@ -87,11 +87,7 @@ const config = {
 export async function packageLayer(): Promise<ImageContent['layers'][number]> {
   const built = await layOutPackage();
   try {
-    const entries: TarEntry[] = [
-      { path: 'kidp', directory: true },
-      ...entriesBelow(built.place, 'kidp'),
-      { path: 'kidp/LICENSE', content: readFileSync(join(root, 'LICENSE')) },
-    ];
+    const entries: TarEntry[] = [{ path: 'kidp', directory: true }, ...entriesBelow(built.place, 'kidp')];
     const dependencies = productionPackages(root, 'amd64').filter(({ isNative }) => !isNative);
     entries.push(...directoriesOf(dependencies.map(({ folder }) => folder)));
     for (const { folder } of dependencies) entries.push(...entriesBelow(join(root, folder), `kidp/${folder}`));

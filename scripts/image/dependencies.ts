@@ -1,4 +1,4 @@
-/** The npm packages that kidp needs at run time, from the lock file. The image has its own Node, and so not the package `node`. */
+/** The npm packages that kidp needs at run time beside its bundle, from the lock file. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageArchitecture } from '../../src/controlplane/index.ts';
@@ -24,17 +24,13 @@ interface Dependency extends Pick<LockedPackage, 'version' | 'integrity'> {
 
 /** Returns the dependencies on one architecture. */
 export function productionPackages(root: string, architecture: ImageArchitecture): readonly Dependency[] {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, LockedPackage>;
-  };
+  const packages = lockedPackages(root);
   const found = new Set<string>();
   const visit = (place: string): void => {
     const { dependencies, optionalDependencies, peerDependencies } = packages[place] ?? {};
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
       const folder = resolve(packages, place, name);
-      if (folder === undefined || found.has(folder) || name === 'node' || !runsOn(packages[folder], architecture)) {
-        continue;
-      }
+      if (folder === undefined || found.has(folder) || !runsOn(packages[folder], architecture)) continue;
       found.add(folder);
       visit(folder);
     }
@@ -45,6 +41,19 @@ export function productionPackages(root: string, architecture: ImageArchitecture
     return { name: nameOf(folder), folder, version, integrity, isNative: os !== undefined };
   });
 }
+
+/** Returns the packages that are made for other platforms, as NAME@VERSION. */
+export const foreignPackages = (root: string, architecture: ImageArchitecture): readonly string[] =>
+  Object.entries(lockedPackages(root))
+    .filter(([, locked]) => !runsOn(locked, architecture))
+    .map(([folder, { version }]) => `${nameOf(folder)}@${version}`);
+
+const lockedPackages = (root: string) =>
+  (
+    JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Readonly<Record<string, LockedPackage>>;
+    }
+  ).packages;
 
 const nameOf = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
 

@@ -50,7 +50,7 @@ export async function writeImage(options: ImageOptions): Promise<WrittenImage> {
   for (const image of images) {
     const { architecture } = image.content;
     const digest = layout.manifests[architecture] ?? layout.digest;
-    write(`kidp-${architecture}.cdx.json`, [json(imageBom({ name, digest }, image))]);
+    write(`kidp-${architecture}.cdx.json`, [json(await imageBom({ name, digest }, image))]);
   }
   write('kidp.provenance.json', [json(statement)]);
   if (key !== undefined) {

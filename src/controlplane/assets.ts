@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../runtime/internal.ts';
 import { build } from './build.ts';
 import { type Architecture, cacheDirectory, type Environment } from './cache.ts';
 import { ControlPlaneError } from './errors.ts';
@@ -79,13 +79,8 @@ function holds(directory: string, program: string, recipe: Recipe): boolean {
   return existsSync(file) && statSync(file).isFile() && beside;
 }
 
-/** The recipes are beside this file in the work tree; in the package they stay in src while this file is in dist. */
-export function recipeFolder(asset: string): string {
-  const beside = fileURLToPath(new URL(`./recipes/${asset}`, import.meta.url));
-  return existsSync(beside)
-    ? beside
-    : fileURLToPath(new URL(`../../src/controlplane/recipes/${asset}`, import.meta.url));
-}
+/** In the package, the recipes stay in src while the code is in dist. */
+export const recipeFolder = (asset: string): string => packageFile(`src/controlplane/recipes/${asset}`);
 
 /** The user has chosen prebuilt programs, so the error first says which one is missing. */
 function notProvided(directory: string, program: string, cause: unknown): unknown {

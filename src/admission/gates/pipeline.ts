@@ -219,7 +219,7 @@ async function factsOf(request: AdmissionRequest, { options, deadline }: Questio
     return { chain: unknownChain, reconcilers, dispatches };
   const read = { live, signal: deadline.signal() };
   const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, read);
-  const hosts = owners.hosts && (await hostFactsOf(request, chain.team, owners.hosts, read));
+  const hosts = owners.hosts && (await hostFactsOf(request, owners.hosts, read));
   return { chain, reconcilers, dispatches, hosts };
 }
 

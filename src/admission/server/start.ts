@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
+import type { Environment } from '../../api/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import {
   type CertificateSource,
@@ -31,26 +31,14 @@ import { clusterRoleOwner } from '../configuration/owner.ts';
 import { startSync, subscribeToAll } from '../configuration/sync.ts';
 import type { FailurePolicy } from '../configuration/types.ts';
 import { reviewAccess } from '../gates/access.ts';
-import { cleanupGate } from '../gates/cleanup.ts';
-import {
-  approvalVerbGate,
-  type Comparers,
-  type CrdGateOptions,
-  crdGate,
-  crdMetrics,
-  startComparers,
-} from '../gates/crds/index.ts';
+import { asynchronousGates } from '../gates/asynchronous.ts';
+import { type Comparers, type CrdGateOptions, crdMetrics, startComparers } from '../gates/crds/index.ts';
 import type { AsyncGate } from '../gates/gate.ts';
-import { inUseGate } from '../gates/in-use.ts';
-import { namespaceGate, namespaceLabelGate } from '../gates/namespaces/index.ts';
 import { type Observer, observers } from '../gates/observer.ts';
-import { operatorsGate } from '../gates/operators/index.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { admissionPipeline, type PipelineOptions } from '../gates/pipeline.ts';
 import { defaultBreakGlassGroup } from '../gates/policies/break-glass.ts';
 import type { PolicySource } from '../gates/policies/evaluation.ts';
-import { secretReadersGate } from '../gates/policies/secret-readers.ts';
-import { secretsGate } from '../gates/secrets.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
 import type { Findings } from '../review/findings.ts';
@@ -105,7 +93,13 @@ export interface AdmissionOptions {
   /** The resource mapping of the caller. Without it, the API server is queried. */
   mapping?: (() => ResourceMapping) | undefined;
   /** Checks Policies and PolicyExceptions. */
-  policyGate?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
+  policyGate?:
+    | ((
+        request: AdmissionRequest,
+        deadline: Deadline,
+        author: { readonly readsExisting: boolean },
+      ) => Promise<Findings>)
+    | undefined;
   /** Enables the CRD gate, which has a webhook of its own. */
   crds?: CrdGateOptions | undefined;
   /** Registers only the webhooks of the CRD gate and of Approvals, on which it depends. */
@@ -240,7 +234,7 @@ async function answersOf(
   log: Logger,
   { synced, ready, comparers }: { synced: () => boolean; ready: () => boolean; comparers: Comparers },
 ) {
-  const { client, policies, owners, policyGate, crds, mostInFlight, mostBytes } = options;
+  const { client, policies, owners, policyGate, mapping, crds, mostInFlight, mostBytes } = options;
   const metrics = options.metrics ?? admissionMetrics();
   const untrusted = options.untrusted ?? false;
   const observer = observers(metrics.observer, untrusted ? undefined : options.observer);
@@ -257,25 +251,11 @@ async function answersOf(
     untrusted,
     ask,
     asyncGates: [
-      ...(policyGate === undefined ? [] : [gateForPolicies(policyGate)]),
-      approvalVerbGate(ask),
-      secretReadersGate(ask),
-      cleanupGate(ask),
-      operatorsGate({ client, ask, asksAboutBreaking: options.asksAboutBreaking }),
-      ...(client === undefined ? [] : [namespaceGate(client), inUseGate(client), secretsGate(client)]),
-      namespaceLabelGate({ reconcilers, owners }),
-      ...(crds === undefined
-        ? []
-        : [
-            crdGate({
-              ...crds,
-              client: untrusted ? client && withoutStoredObjects(client) : client,
-              ask,
-              comparers,
-              log,
-              metrics: crdMetrics(metrics.registry),
-            }),
-          ]),
+      ...asynchronousGates({
+        ...{ client, ask, mapping, policies, owners, reconcilers, policyGate, crds, comparers, untrusted, log },
+        asksAboutBreaking: options.asksAboutBreaking,
+        crdMetrics: crds && crdMetrics(metrics.registry),
+      }),
       ...(options.extraGates ?? []),
     ],
   });
@@ -285,26 +265,6 @@ async function answersOf(
     ...{ log, pipeline, ready, synced, metrics, metricsAccess, observer, authenticates, untrusted },
     ...{ mostInFlight, mostBytes },
   });
-}
-
-/** Refuses to read objects of other kinds, as if kidp had no right to: the CRD gate then decides without them. */
-const withoutStoredObjects = (client: Client): Client => ({
-  ...client,
-  request: async () => ({ status: 403, headers: {}, warnings: [], text: '' }),
-});
-
-/** Builds the gate for written Policies and PolicyExceptions. */
-function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>): AsyncGate {
-  const kinds: readonly string[] = [policyKind.kind, policyException.kind];
-  return {
-    name: 'policies',
-    matches: ({ kind, operation, subResource }) =>
-      kind.group === GROUP &&
-      kinds.includes(kind.kind) &&
-      subResource === undefined &&
-      (operation === 'CREATE' || operation === 'UPDATE'),
-    evaluate,
-  };
 }
 
 /** Asks the API server for the name of our own user. */

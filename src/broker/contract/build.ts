@@ -37,7 +37,8 @@ export function requestEvent(
 ): RequestEvent {
   const { query } = options;
   const id = `${data.deploymentId}/${data.action}${data.action === 'Query' && query !== undefined ? `/${query}` : ''}`;
-  return event(REQUEST_TYPE, id, '/kidp', data, options);
+  const subject = subjectOfResource(data.resource);
+  return event(REQUEST_TYPE, { id, source: '/kidp', subject, data }, options);
 }
 
 /**
@@ -45,17 +46,22 @@ export function requestEvent(
  * sent.
  */
 export function statusEvent(data: StatusReport, options: EventOptions = {}): StatusEvent {
-  return event(STATUS_TYPE, `${data.deploymentId}/${data.sequence}`, sourceOf(data.broker), data, options);
+  const id = `${data.deploymentId}/${data.sequence}`;
+  const subject = subjectOfResource(data.resource);
+  return event(STATUS_TYPE, { id, source: sourceOf(data.broker), subject, data }, options);
 }
 
 export function heartbeatEvent(data: Heartbeat, options: EventOptions = {}): HeartbeatEvent {
   const time = options.time ?? new Date();
-  return event(HEARTBEAT_TYPE, `heartbeat/${time.toISOString()}`, sourceOf(data.broker), data, { ...options, time });
+  const id = `heartbeat/${time.toISOString()}`;
+  const subject = data.broker;
+  return event(HEARTBEAT_TYPE, { id, source: sourceOf(data.broker), subject, data }, { ...options, time });
 }
 
 export function usageEvent(data: UsageReport, options: EventOptions = {}): UsageEvent {
   const id = `${data.resource.uid}/${data.month}/${data.currency}/${data.asOf}`;
-  return event(USAGE_TYPE, id, sourceOf(data.broker), data, options);
+  const subject = subjectOfResource(data.resource);
+  return event(USAGE_TYPE, { id, source: sourceOf(data.broker), subject, data }, options);
 }
 
 /** Encodes an event as the bytes that are sent and signed. */
@@ -69,22 +75,17 @@ const plurals: Readonly<Record<DeployableKind, string>> = {
   Secret: 'secrets',
 };
 
-type Data = DeploymentRequest | StatusReport | Heartbeat | UsageReport;
-
-/** The subject of an event: `databases/team-backend/users`, or the name of the broker for a heartbeat. */
-export function subjectOf(data: Data): string {
-  if (!('resource' in data)) return data.broker;
-  const { kind, namespace, name } = data.resource;
-  return `${plurals[kind]}/${namespace}/${name}`;
-}
+/** The subject of an event about an object: `databases/team-backend/users`. That of a heartbeat is its broker. */
+export const subjectOfResource = ({ kind, namespace, name }: StatusReport['resource']): string =>
+  `${plurals[kind]}/${namespace}/${name}`;
 
 const sourceOf = (broker: string): string => `/brokers/${broker}`;
 
-function event<Type extends string, D extends Data>(
+type Own<D> = Pick<CloudEvent<string, D>, 'id' | 'source' | 'subject' | 'data'>;
+
+function event<Type extends string, D>(
   type: Type,
-  id: string,
-  source: string,
-  data: D,
+  { id, source, subject, data }: Own<D>,
   { time = new Date(), cause = {} }: EventOptions,
 ): CloudEvent<Type, D> {
   const { traceparent, tracestate, correlationid } = cause;
@@ -93,7 +94,7 @@ function event<Type extends string, D extends Data>(
     id,
     source,
     type,
-    subject: subjectOf(data),
+    subject,
     time: time.toISOString(),
     datacontenttype: 'application/json',
     traceparent: childTraceparent(traceparent),

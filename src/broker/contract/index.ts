@@ -16,7 +16,6 @@ export {
   heartbeatEvent,
   requestEvent,
   statusEvent,
-  subjectOf,
   usageEvent,
 } from './build.ts';
 export {

@@ -301,6 +301,24 @@ test('fields of later versions are left alone', () => {
   expect(readEvent(event, ['status'])).toEqual({ event });
 });
 
+const odd: Readonly<Record<string, unknown>> = { resource: null, deploymentId: 7, asOf: {}, action: 'Query' };
+
+test.each<{ reason: string; kind: EventKind; ignored: readonly string[] }>([
+  {
+    reason: 'a heartbeat is about no object',
+    kind: 'heartbeat',
+    ignored: ['resource', 'deploymentId', 'asOf', 'action'],
+  },
+  { reason: 'a usage report is about no deployment', kind: 'usage', ignored: ['deploymentId', 'action'] },
+  { reason: 'a status is no request', kind: 'status', ignored: ['asOf', 'action'] },
+  { reason: 'a request has no usage', kind: 'request', ignored: ['asOf'] },
+])('fields of other kinds are ignored, whatever is in them: $reason', ({ kind, ignored }) => {
+  for (const field of ignored) {
+    const event = { ...good[kind], data: { ...good[kind].data, [field]: odd[field] } };
+    expect(readEvent(event, [kind])).toEqual({ event });
+  }
+});
+
 test.each([
   { input: Buffer.alloc(MAX_EVENT_BYTES + 1, 0x20), code: 'oversized', reason: 'too long' },
   { input: ' '.repeat(MAX_EVENT_BYTES + 1), code: 'oversized', reason: 'too long as text' },

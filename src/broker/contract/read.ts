@@ -5,8 +5,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseStrictly, problemOfValue } from '../../runtime/internal.ts';
 import { parseDeploymentId } from '../deployment-id.ts';
-import type { HeartbeatEvent, RequestEvent, StatusEvent, UsageEvent } from '../messages.ts';
-import { subjectOf } from './build.ts';
+import type { HeartbeatEvent, RequestEvent, StatusEvent, StatusReport, UsageEvent } from '../messages.ts';
+import { subjectOfResource } from './build.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 
 /**
@@ -49,7 +49,7 @@ export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonl
   const validate = validatorOf(kind);
   if (!validate(value)) return { problem: describe(validate.errors?.[0]) };
   const event = value as EventOf<Kind>;
-  const contradiction = findContradiction(event);
+  const contradiction = findContradiction(kind, event);
   return contradiction === undefined ? { event } : { problem: { code: 'invalid', ...contradiction } };
 }
 
@@ -142,22 +142,32 @@ interface Contradiction {
   readonly message: string;
 }
 
-/** Finds contradictions between fields, which a schema cannot express. */
-function findContradiction(event: EventOf<EventKind>): Contradiction | undefined {
-  const { data } = event;
+/**
+ * Finds contradictions between fields, which a schema cannot express. The kind says which fields were validated: an
+ * event may have others, such as a heartbeat with a `resource` that is anything.
+ */
+function findContradiction(kind: EventKind, event: EventOf<EventKind>): Contradiction | undefined {
+  const { broker } = event.data;
   if (!isInstant(event.time)) return { path: '/time', message: 'must be a valid date and time' };
-  if (event.source !== '/kidp' && event.source !== `/brokers/${data.broker}`) {
-    return { path: '/source', message: `must be /brokers/${data.broker}, because data.broker is ${data.broker}` };
+  if (kind !== 'request' && event.source !== `/brokers/${broker}`) {
+    return { path: '/source', message: `must be /brokers/${broker}, because data.broker is ${broker}` };
   }
-  const subject = subjectOf(data);
-  if (event.subject !== subject) return { path: '/subject', message: `must be ${subject}, the object in data` };
-  if ('asOf' in data && !isInstant(data.asOf)) return { path: '/data/asOf', message: 'must be a valid date and time' };
-  if (!('deploymentId' in data)) return undefined;
-  const deployment = parseDeploymentId(data.deploymentId);
-  if (deployment?.uid !== data.resource.uid) {
+  const { subject, of } =
+    kind === 'heartbeat'
+      ? { subject: broker, of: 'the broker' }
+      : { subject: subjectOfResource((event.data as StatusReport).resource), of: 'the object' };
+  if (event.subject !== subject) return { path: '/subject', message: `must be ${subject}, ${of} in data` };
+  if (kind === 'heartbeat') return undefined;
+  if (kind === 'usage') {
+    const isValid = isInstant((event as UsageEvent).data.asOf);
+    return isValid ? undefined : { path: '/data/asOf', message: 'must be a valid date and time' };
+  }
+  const { deploymentId, resource } = (event as StatusEvent | RequestEvent).data;
+  const deployment = parseDeploymentId(deploymentId);
+  if (deployment?.uid !== resource.uid) {
     return { path: '/data/deploymentId', message: 'must begin with the uid of the resource' };
   }
-  return 'action' in data ? findRequestContradiction(event as RequestEvent, deployment.generation) : undefined;
+  return kind === 'request' ? findRequestContradiction(event as RequestEvent, deployment.generation) : undefined;
 }
 
 function findRequestContradiction({ id, data }: RequestEvent, generation: number): Contradiction | undefined {

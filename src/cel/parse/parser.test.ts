@@ -77,6 +77,14 @@ describe('grammar', () => {
     expect(read('a.`b-c`').ast).toMatchObject({ kind: 'select', field: 'b-c' });
     expect(read('a.`b-c`', { escapedFields: false }).issues[0]?.code).toBe('unsupported');
   });
+
+  test.each([
+    { reason: 'it would be formatted as a - b{}', source: 'a.`x-b`{c: 1}' },
+    { reason: 'anywhere in the name', source: 'a.`x`.b{}' },
+    { reason: 'a keyword', source: 'a.`in`{}' },
+  ])('an escaped name is no part of the name of a type: $reason', ({ source }) => {
+    expect(read(source).issues).toMatchObject([{ code: 'syntax' }]);
+  });
 });
 
 describe('limits', () => {

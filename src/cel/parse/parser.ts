@@ -190,14 +190,15 @@ class Parser {
   #member(): Expr {
     const start = this.#tokens.start;
     let node = this.#primary();
-    // `a.b.c{…}` names a type, which is known only at the brace.
+    // `a.b.c{…}` names a type, which is known only at the brace. An escaped name is never part of it.
     let typeName = node.kind === 'identifier' && this.#source.text[start] !== '(' ? node.name : undefined;
     for (;;) {
       switch (this.#tokens.kind) {
         case '.':
           node = this.#selection(node, start);
           if (typeName !== undefined) {
-            typeName = node.kind === 'select' && !node.test ? `${typeName}.${node.field}` : undefined;
+            const isEscaped = this.#source.text[node.end - 1] === '`';
+            typeName = node.kind === 'select' && !node.test && !isEscaped ? `${typeName}.${node.field}` : undefined;
           }
           break;
         case '[':

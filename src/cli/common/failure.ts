@@ -1,4 +1,5 @@
 /** Turns errors into the sentence that a user reads, and into exit codes. */
+import { serverPackages } from './manifest.ts';
 
 /** Bad input of the command line: a missing file, a document that does not parse. */
 export class InputError extends Error {
@@ -13,11 +14,14 @@ export class InputError extends Error {
 
 export function exitCodeOf(error: unknown): number {
   const code = codeOf(error);
+  if (missingPackage(error) !== undefined) return 2;
   return code?.startsWith('input/') || code?.startsWith('config/') ? 2 : 1;
 }
 
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  const missing = missingPackage(error);
+  if (missing !== undefined) return describeMissing(missing);
   switch (codeOf(error)) {
     case 'ENOSPC':
       return `the disk is full (${error.message}): free some space, then run the command again.`;
@@ -30,6 +34,18 @@ export function describeFailure(error: unknown): string {
     default:
       return error.message;
   }
+}
+
+/** The package of `serverPackages` that the error says is not installed. */
+function missingPackage(error: unknown): string | undefined {
+  if (!/^(?:ERR_MODULE|MODULE)_NOT_FOUND$/.test(codeOf(error) ?? '')) return undefined;
+  const [, name] = /^Cannot find (?:package|module) '([^']+)'/.exec((error as Error).message) ?? [];
+  return name !== undefined && name in serverPackages() ? name : undefined;
+}
+
+function describeMissing(name: string): string {
+  const all = Object.entries(serverPackages()).map(([each, range]) => `'${each}@${range}'`);
+  return `the package "${name}" is not installed: servers need packages that the command line does without. Run \`npm install ${all.join(' ')}\`, then run the command again (the image contains them).`;
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import {
   compile,
   environment,
@@ -92,6 +93,7 @@ export const target: Target = {
       const written = format(parsed.ast);
       const again = parse(written, options);
       ensure(again.ast !== undefined, 'a formatted expression parses', () => written);
+      ensure(isDeepStrictEqual(meaning(again.ast), meaning(parsed.ast)), 'formatting keeps the meaning', () => written);
       const rewritten = format(again.ast);
       ensure(rewritten === written, 'formatting again changes nothing', () => `${written} / ${rewritten}`);
     }
@@ -106,6 +108,14 @@ export const target: Target = {
     ensure(shown(one) === shown(other), 'both back ends agree', () => `${shown(one)} / ${shown(other)}`);
   },
 };
+
+/** The tree without places in the source. */
+function meaning(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(meaning);
+  if (typeof node !== 'object' || node === null || Object.getPrototypeOf(node) !== Object.prototype) return node;
+  const { id, offset, start, end, ...rest } = node as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, meaning(each)]));
+}
 
 const shown = (result: unknown): string =>
   result instanceof NonValue

@@ -10,6 +10,18 @@ import {
   statusEvent,
   usageEvent,
 } from '../../../src/broker/contract/index.ts';
+import { DeadLetter } from '../../../src/broker/kafka/index.ts';
+import type { BrokerEvent, RequestEvent, StatusReport } from '../../../src/broker/messages.ts';
+import { claim, queried, stableJson } from '../../../src/broker/reference/record.ts';
+import { statusHandler } from '../../../src/broker/reports/consumer.ts';
+import { reportReceiver } from '../../../src/broker/reports/receive.ts';
+import type { ReportOutcome, ReportSink } from '../../../src/broker/sink.ts';
+import { parseEvents, receiveAll, responseFor } from '../../../src/broker/status-api/batch.ts';
+import { type Deployable, defaultSettings } from '../../../src/reconcile/deployable/deployable.ts';
+import { applyReport, markReportMissed } from '../../../src/reconcile/deployable/reports.ts';
+import { silentLogger } from '../../../src/runtime/index.ts';
+import { Problem, parseStrictly } from '../../../src/runtime/internal.ts';
+import { FakeClock } from '../../../src/runtime/testing/index.ts';
 import { ensure } from '../engine/explore.ts';
 import type { Target } from '../engine/target.ts';
 
@@ -22,9 +34,51 @@ const resource = {
   uid: '3f2c',
 } as const;
 
+const clock = new FakeClock(time.getTime());
+const database = {
+  apiVersion: 'platform.company.com/v1',
+  kind: 'Database',
+  metadata: { namespace: 'team-backend', name: 'users', uid: '3f2c', generation: 4 },
+  spec: {},
+  status: { deploymentId: '3f2c/4/1', targetRef: { name: 't', broker: 'azure' } },
+} as unknown as Deployable;
+
+/** The decisions of the sink about a report, without the API server that it writes to. */
+const sink: ReportSink = {
+  receive: async ({ data, time: at }) => ('phase' in data ? reported(data, at) : { result: 'applied' }),
+  recordMissed: async ({ data }) => void markReportMissed(database, data, clock.now()),
+};
+
+function reported(report: StatusReport, at: string): ReportOutcome {
+  const { outcome, status } = applyReport(database, report, {
+    ...{ from: 'azure', time: at, now: clock.now(), settings: defaultSettings },
+  });
+  ensure(
+    isDeepStrictEqual(JSON.parse(stableJson(status ?? {})), JSON.parse(JSON.stringify(status ?? {}))),
+    'a status is written as it is',
+  );
+  return outcome;
+}
+
+const receive = reportReceiver({ sink, log: silentLogger, clock });
+const from = { name: 'azure', channel: 'HTTP' } as const;
+const handle = statusHandler({
+  ...{ sink, log: silentLogger, clock },
+  verifier: { token: async () => from, signature: async () => ({ ...from, channel: 'Kafka' }) },
+});
+
 export const target: Target = {
-  about: 'CloudEvents: requests to and reports of brokers, read strictly and back',
-  modules: ['src/broker/contract/', 'src/broker/deployment-id.ts', 'src/runtime/outbound/strict-json.ts'],
+  about: 'CloudEvents: requests to and reports of brokers, over Kafka and HTTP, up to what they change',
+  modules: [
+    'src/broker/contract/',
+    'src/broker/deployment-id.ts',
+    'src/broker/reference/record.ts',
+    'src/broker/reports/',
+    'src/broker/status-api/batch.ts',
+    'src/reconcile/deployable/reports.ts',
+    'src/reconcile/deployable/describe.ts',
+    'src/runtime/outbound/strict-json.ts',
+  ],
   words: [
     'specversion',
     'data',
@@ -39,6 +93,16 @@ export const target: Target = {
     '2026-02-30T00:00:00Z',
     '3f2c/4/1',
     'Query',
+    'asOf',
+    'action',
+    'replyTo',
+    'error',
+    'final',
+    'failed',
+    'drifted',
+    'transient',
+    'secretRef',
+    'data_base64',
   ],
   isJson: true,
   seeds: () =>
@@ -68,9 +132,9 @@ export const target: Target = {
             resource,
             month: '2026-01',
             currency: 'EUR',
-            amount: 1.5,
+            amount: '1.5',
             asOf: '2026-01-31T12:00:00Z',
-          } as unknown as Parameters<typeof usageEvent>[0],
+          },
           { time },
         ),
       ),
@@ -96,7 +160,9 @@ export const target: Target = {
         ),
       ),
     ].map((bytes) => Buffer.from(bytes)),
-  run(input) {
+  async run(input) {
+    await overHttp(input);
+    await overKafka(input);
     brokerNamedIn(input);
     for (const kinds of [brokerEventKinds, eventKinds]) {
       const read = readEvent(input, kinds);
@@ -110,6 +176,52 @@ export const target: Target = {
       ensure('event' in again, 'a written event can be read', () => JSON.stringify(again));
       ensure(isDeepStrictEqual(again.event, read.event), 'a written event is read as it was');
       ensure(brokerNamedIn(input) === read.event.data.broker, 'the named broker is that of the event');
+      if ('action' in read.event.data && kinds === eventKinds) claimed(read.event as RequestEvent);
     }
   },
 };
+
+/** As the status API handles a body; nothing fails behind it, so that nothing must be sent again. */
+async function overHttp(input: Buffer): Promise<void> {
+  const parsed = parseStrictly(input);
+  if ('problem' in parsed) return;
+  for (const type of ['application/cloudevents+json', 'application/cloudevents-batch+json', 'application/json']) {
+    try {
+      const events = parseEvents(parsed.value, type);
+      const results = await receiveAll(
+        events,
+        (event: BrokerEvent) => receive(event, from),
+        () => {},
+      );
+      ensure(results.length === events.length, 'each event has a result');
+      ensure(
+        results.every(({ result }) => result !== 'retry'),
+        'no event is to be sent again for what is in it',
+      );
+      responseFor(results, Array.isArray(parsed.value));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      ensure(error.status >= 400 && error.status < 500, 'a body is never answered with a 5xx', () => error.message);
+    }
+  }
+}
+
+async function overKafka(value: Buffer): Promise<void> {
+  const message = { key: undefined, value, headers: new Map(), topic: 's', partition: 0, offset: 0n };
+  try {
+    await handle(message);
+  } catch (error) {
+    if (!(error instanceof DeadLetter)) throw error;
+    ensure(error.code !== '' && error.message !== '', 'a dead letter has a code and a reason');
+  }
+}
+
+/** The record that the reference broker makes of a request. */
+function claimed(event: RequestEvent): void {
+  const moment = { now: clock.now(), instance: 'i' };
+  const first = claim(undefined, event, moment);
+  ensure(first.outcome === 'accepted', 'an unknown deployment is accepted');
+  ensure(claim(first.record, event, moment).outcome === 'duplicate', 'a repeated request is a duplicate');
+  const next = queried(first.record, event, moment);
+  ensure(next.sequence > first.record.sequence, 'a query is reported with a new sequence');
+}
