@@ -20,6 +20,8 @@ interface RealPlatformOptions {
   readonly nodes: 1 | 2;
   /** The engines whose images are made available. */
   readonly engines?: readonly string[];
+  /** Parameters of the DeploymentTarget. */
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 export interface RealPlatform {
@@ -34,7 +36,8 @@ const run = promisify(execFile);
 const version = 'e2e';
 const quiet = () => undefined;
 
-export async function startRealPlatform({ nodes, engines = [] }: RealPlatformOptions): Promise<RealPlatform> {
+export async function startRealPlatform(options: RealPlatformOptions): Promise<RealPlatform> {
+  const { nodes, engines = [] } = options;
   const cluster = await startRealCluster({ nodes });
   try {
     const { kubectl: program, helm } = await ensureAssets(['kubectl', 'helm']);
@@ -52,7 +55,7 @@ export async function startRealPlatform({ nodes, engines = [] }: RealPlatformOpt
     await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
     await eventually(() => kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'));
     const values = join(cluster.directory, 'values.json');
-    writeFileSync(values, JSON.stringify(valuesWith(engines)));
+    writeFileSync(values, JSON.stringify(valuesWith(options)));
     const chart = join(root, 'charts/operators');
     const flags = ['--kubeconfig', cluster.kubeconfig, '--values', values, '--wait', '--timeout', '240s'];
     await run(helm, ['install', 'kidp-operators', chart, ...flags], {
@@ -91,7 +94,7 @@ async function kidpArchive({ directory }: RealCluster): Promise<string> {
   return file;
 }
 
-const valuesWith = (engines: readonly string[]) => ({
+const valuesWith = ({ engines = [], parameters = { storage: 'ephemeral' } }: RealPlatformOptions) => ({
   environment: 'dev',
   image: { repository: 'kidp', tag: version },
   connections: { enabled: true },
@@ -99,7 +102,7 @@ const valuesWith = (engines: readonly string[]) => ({
     kubernetes: {
       type: 'kubernetes',
       images: Object.fromEntries(engines.map((engine) => [engine, engineImageNames[engine]])),
-      deploymentTargets: { 'in-cluster': { provider: 'kubernetes', parameters: { storage: 'ephemeral' } } },
+      deploymentTargets: { 'in-cluster': { provider: 'kubernetes', parameters } },
     },
   },
 });
