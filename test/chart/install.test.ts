@@ -85,8 +85,6 @@ test('platform: policies are enforced, Teams are reconciled, and its broker regi
 });
 
 test('upgrade to another profile: what it does not need goes, what users created stays', async () => {
-  // Nobody answers now, and the broker's objects go.
-  await cluster.kubectl(['delete', 'validatingwebhookconfigurations,mutatingwebhookconfigurations', 'kidp-admission']);
   await cluster.install(examples.admission ?? {});
   await expect(cluster.client.get(broker.resource, { name: 'kubernetes' })).rejects.toSatisfy(isNotFound);
   const roles = await cluster.kubectl(['get', 'clusterroles', '-o', 'name']);
