@@ -12,6 +12,11 @@
 {{- .Values.statusApi.url | default (printf "https://%s:8444" (include "kidp.host" .)) | trimSuffix "/" -}}
 {{- end }}
 
+{{/* The address at which brokers of this cluster reach it: the Service, if its certificate has that name. */}}
+{{- define "kidp.internalStatusUrl" -}}
+{{- if .Values.statusApi.tlsSecret }}{{ include "kidp.statusUrl" . }}{{ else }}https://{{ include "kidp.host" . }}:8444{{ end -}}
+{{- end }}
+
 {{- define "kidp.image" -}}
 {{- $image := .Values.image -}}
 {{- $tag := $image.tag | default .Chart.AppVersion -}}

@@ -46,7 +46,7 @@
 {{- range .Values.excludedNamespaces }}
 - --exclude-namespace={{ . }}
 {{- end }}
-{{- if ne .Values.exceptionNamespaces.names (list "policy-exceptions") }}
+{{- if ne (join "," .Values.exceptionNamespaces.names) "policy-exceptions" }}
 {{- range .Values.exceptionNamespaces.names }}
 - --exception-namespace={{ . }}
 {{- end }}
