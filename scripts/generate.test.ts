@@ -8,12 +8,12 @@ const root = join(import.meta.dirname, '..');
 const parts = [
   'package.json',
   'scripts/generate.ts',
+  'scripts/manifests.ts',
+  'charts',
   'src',
   'policies',
-  'manifests/install',
   'crds',
-  'manifests/schemas',
-  'manifests/events',
+  'manifests',
   'docs/reference',
 ];
 const crd = 'crds/teams.yaml';

@@ -1,6 +1,7 @@
 /**
  * `npm run generate` writes what follows from src/api (crds, manifests/schemas, docs/reference) and from src/broker/contract
- * (manifests/events), and from policies (the read access of the starter policies in manifests/install).
+ * (manifests/events), from policies (the read access of the starter policies in manifests/install, and the packs in charts/operators/files),
+ * and from charts/operators (the other manifests).
  * With `--check` it writes nothing, names what is out of date, and fails.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,17 +10,29 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { GENERATED_MARK, generatedFiles, generatedFolders } from '../src/api/generated.ts';
 import { EVENTS_FOLDER, EVENTS_MARK, eventFiles } from '../src/broker/contract/files.ts';
-import { starterRole } from '../src/cli/rbac/starter.ts';
+import { packFiles, starterRole } from '../src/cli/rbac/starter.ts';
+import { manifestFiles } from './manifests.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-const wanted = new Map([...generatedFiles(), ...eventFiles(), await starterRole()]);
+const packs = await packFiles();
+const wanted = new Map([
+  ...generatedFiles(),
+  ...eventFiles(),
+  await starterRole(),
+  ...packs,
+  ...(await manifestFiles()),
+]);
 const changed: string[] = [];
 for (const [path, content] of wanted) {
   if ((await readOrUndefined(join(root, path))) !== content) changed.push(path);
 }
 const leftOver: string[] = [];
+for (const folder of new Set(packs.map(([path]) => dirname(path)))) {
+  const names = await readdir(join(root, folder)).catch(() => []);
+  leftOver.push(...names.map((name) => `${folder}/${name}`).filter((path) => !wanted.has(path)));
+}
 for (const folder of [...generatedFolders, EVENTS_FOLDER]) {
   const names = await readdir(join(root, folder)).catch(() => []);
   for (const path of names.map((name) => `${folder}/${name}`).filter((path) => !wanted.has(path))) {

@@ -9,7 +9,7 @@
  */
 
 export type { Applied, Configurations } from './configuration/apply.ts';
-export { configurationName, type FailurePolicies, type WebhookTarget } from './configuration/build.ts';
+export { configurationName, type FailurePolicies, phases, type WebhookTarget } from './configuration/build.ts';
 export { ensureNoOtherInstallation } from './configuration/other-installations.ts';
 export { type Sync, startSync, subscribeToAll } from './configuration/sync.ts';
 export type { FailurePolicy } from './configuration/types.ts';

@@ -97,7 +97,11 @@ const mutation = object('A mutation.', {
     'applyConfiguration must be set with patchType ApplyConfiguration, and jsonPatch with JSONPatch; the other must be omitted',
 });
 
-const apiVersion = text('API version, for example `v1` or `apps/v1`.', { minLength: 1, maxLength: 317 });
+const apiVersion = text('API version, for example `v1` or `apps/v1`.', {
+  minLength: 1,
+  maxLength: 317,
+  pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$',
+});
 const kindName = text('Kind.', { minLength: 1, maxLength: 63, pattern: '^[A-Z][A-Za-z0-9]*$' });
 
 const params = object(

@@ -18,8 +18,8 @@ import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareClusters } from './clusters/command.ts';
 import { describeFailure, exitCodeOf } from './common/failure.ts';
+import { version } from './common/manifest.ts';
 import { terminal } from './common/streams.ts';
-import { version } from './common/version.ts';
 import { declareConvert } from './convert/command.ts';
 import { declareCost } from './cost/command.ts';
 import { declareCrd } from './crd/command.ts';
@@ -31,6 +31,7 @@ import { declareRbac } from './rbac/command.ts';
 import { declareRollout } from './rollout/command.ts';
 import { declareServe } from './serve/command.ts';
 import { declareTest } from './test/command.ts';
+import { declareUninstall } from './uninstall/command.ts';
 import { declareUp } from './up/command.ts';
 
 /** Each command with the function that declares it, in the order of the help. */
@@ -51,16 +52,22 @@ const commands: readonly (readonly [string, (command: Command, done: (code: numb
   ['cel', declareCel],
   ['graph', declareGraph],
   ['cost', declareCost],
+  ['uninstall', declareUninstall],
 ];
 
 // A reader that closes the pipe early (`| head`) is no error.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
 
-const code = await run(process.argv.slice(2));
-// A pipe accepts output bit by bit; output that has not been flushed by the exit would be lost.
-await Promise.all([process.stdout, process.stderr].map(flushed));
-// A connection that hangs or a process that does not end keeps the event loop open, but must not keep the user waiting.
-process.exit(code);
+// Not awaited at the top level, which a single executable cannot do.
+void main();
+
+async function main(): Promise<void> {
+  const code = await run(process.argv.slice(2));
+  // A pipe accepts output bit by bit; output that has not been flushed by the exit would be lost.
+  await Promise.all([process.stdout, process.stderr].map(flushed));
+  // A connection that hangs or a process that does not end keeps the event loop open, but must not keep the user waiting.
+  process.exit(code);
+}
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {

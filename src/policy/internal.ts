@@ -3,8 +3,10 @@
  * export this file, and it may change in any release.
  */
 
-// Policy sets: their scope, preparation and defaults, and the times at which their decisions change.
+// Policy sets: compiling in steps, their scope, preparation and defaults, and the times at which their decisions change.
 export {
+  compileExceptionSteps,
+  compileSteps,
   DEFAULT_EXCEPTION_NAMESPACES,
   DEFAULT_PLATFORM_NAMESPACE,
   nextTransition,
@@ -29,7 +31,9 @@ export {
   typesNamedBy,
 } from './read-rights.ts';
 export type { PolicyState } from './state.ts';
+export { completed, type Steps } from './steps.ts';
 export { storedSelection, storedTypes } from './stored.ts';
 
-// Test reports.
-export { mismatch, percent, type Uncovered } from './testing/index.ts';
+// Tests and type checks in steps, and test reports.
+export { mismatch, percent, policyTestSteps, type Uncovered } from './testing/index.ts';
+export { typeCheckSteps } from './typecheck/index.ts';

@@ -53,7 +53,7 @@ export interface AdmissionRequest {
    * The client that sent the review; it is not part of the review. Without a client certificate of the API server, it
    * may be anyone on the network: `trusted` is false.
    */
-  readonly caller?: { readonly trusted: boolean };
+  readonly caller?: { readonly trusted: boolean; readonly address?: string };
   /**
    * The unknown parts; none by default. A rule that reads one of them is skipped ("needs a request") and never passes.
    */

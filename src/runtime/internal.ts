@@ -34,8 +34,11 @@ export { giveMemoryBack } from './manager/index.ts';
 export { coreNamespaces, coreSecrets } from './objects/index.ts';
 // Requests to servers that are neither ours nor an API server.
 export * from './outbound/index.ts';
+export { packageFile } from './package-files.ts';
 // HTTP servers.
 export * from './serving/index.ts';
+// Long work between which the event loop runs.
+export { inSlices, Slice } from './slices.ts';
 // Traces.
 export type { LogFields } from './telemetry/index.ts';
 // Texts of others.

@@ -11,7 +11,7 @@ import { readConfiguration, webhookConfigurations } from '../../src/admission/co
 import { configurationName, phases } from '../../src/admission/configuration/build.ts';
 import { type Policy, policy } from '../../src/api/index.ts';
 import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
-import { freePort } from '../../src/controlplane/ports.ts';
+import { ensureAssets, freePort } from '../../src/controlplane/index.ts';
 import { newKeySet, writeKubeconfig } from '../../src/fleet/index.ts';
 import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
@@ -161,11 +161,12 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
   const port = await freePort();
+  const { helm } = await ensureAssets(['helm']);
   const collector = await startCollector();
   const processes = new ProcessGroup();
   const flags = [
     ...['--kubeconfig', await kubeconfigOf('kidp'), '--port', String(port), '--url', `https://127.0.0.1:${port}`],
-    ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--drain-seconds', '0'],
+    ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--helm', helm, '--drain-seconds', '0'],
     ...['--otlp-endpoint', collector.url, '--allow-address', new URL(plane.url).host],
     ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
   ];

@@ -6,6 +6,7 @@ import {
   RETRY_ANNOTATION,
   TAKE_OVER_ANNOTATION,
 } from '../../src/api/index.ts';
+import { connectionName } from '../../src/reconcile/bindings/connection.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
 import type { Resource, UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
@@ -342,6 +343,10 @@ test('what is bound is handed over, and something else that is bound is a new at
   await create('Service', 'binds', { dependencies: { cacheSelector: { matchLabels: { a: 'b' } } } });
   const waits = await objects.until('Service', 'binds', phase('pending'));
   expect(conditionOf(waits, 'Ready')).toMatchObject({ reason: 'DependenciesPending' });
+  const secret = connectionName(
+    { kind: 'Service', metadata: { namespace, name: 'binds' } },
+    { kind: 'Cache', metadata: { namespace, name: 'c' } },
+  );
   const bind = (revision: string) =>
     client.apply(
       kindOf('Service').resource,
@@ -350,7 +355,7 @@ test('what is bound is handed over, and something else that is bound is a new at
         kind: 'Service',
         metadata: { name: 'binds', namespace },
         status: {
-          bindings: [{ kind: 'Cache', namespace, name: 'c', connectionSecret: 'c-connection', revision }],
+          bindings: [{ kind: 'Cache', namespace, name: 'c', connectionSecret: secret, revision }],
           conditions: [
             {
               type: 'DependenciesBound',
@@ -368,7 +373,7 @@ test('what is bound is handed over, and something else that is bound is a new at
   await bind('1');
   const ready = await objects.until('Service', 'binds', isReady);
   expect((await broker.newestOf(ready)).data.bindings).toEqual([
-    { kind: 'Cache', namespace, name: 'c', secret: { namespace, name: 'c-connection', revision: '1' } },
+    { kind: 'Cache', namespace, name: 'c', secret: { namespace, name: secret, revision: '1' } },
   ]);
   await bind('2');
   const again = await objects.until('Service', 'binds', (object) => isReady(object) && object.status?.attempt === 2);

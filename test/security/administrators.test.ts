@@ -14,7 +14,6 @@ import {
   resourceOf,
   roleBindings,
   whenCondition,
-  writeStatus,
 } from '../platform/support/setup.ts';
 import { type GuardedPlatform, startGuardedPlatform } from './support/guarded-platform.ts';
 import { everyRequest, isForbidden, sendAll, shown } from './support/matrix.ts';
@@ -162,31 +161,57 @@ describe('a team administrator', () => {
     await admin.delete(policyKind.resource, { name: 'no-marks' });
   });
 
-  test('a forged binding in a status brings no Secret of another team', async () => {
-    const spec = { image: 'registry.company.com/app:1', owner: { kind: 'Team', name: 'red' } };
-    const forger = await create(tia(), { kind: 'Service', namespace: 'red', name: 'forger', spec });
-    const bindings = [
-      {
-        kind: 'Database',
-        namespace: 'blue',
-        name: 'users',
-        selector: 'databaseSelector',
-        connectionSecret: 'password',
-        revision: '1',
-      },
-    ];
-    await attempt(() =>
-      writeStatus(tia(), forger, { bindings, connectionSecret: { name: 'password', revision: '1' } }),
-    );
-    // The next look of the reconciler has passed once a change is observed.
-    await tia().patch(
-      resourceOf('Service'),
-      { namespace: 'red', name: 'forger' },
-      { type: 'merge', body: { metadata: { labels: { a: 'b' } } } },
-    );
+  const bindingTo = (namespace: string, connectionSecret: string) => ({
+    kind: 'Database',
+    namespace,
+    name: 'users',
+    connectionSecret,
+    revision: '1',
+  });
+  test.each<{ reason: string; name: string; dependencies?: object; bindings: object[] }>([
+    { reason: 'of another team', name: 'forger', bindings: [bindingTo('blue', 'password')] },
+    { reason: 'of the own team', name: 'own-forger', bindings: [bindingTo('red', 'password')] },
+    {
+      reason: 'beside dependencies',
+      name: 'depending-forger',
+      dependencies: { databaseSelector: { matchLabels: { a: 'b' }, expect: 'Any' } },
+      bindings: [bindingTo('blue', 'password'), bindingTo('red', 'password')],
+    },
+  ])('a forged binding in a status is removed and brings no Secret: $reason', async ({ name, bindings, ...more }) => {
+    const { dependencies = {} } = more;
+    const spec = { image: 'registry.company.com/app:1', owner: { kind: 'Team', name: 'red' }, dependencies };
+    await create(tia(), { kind: 'Service', namespace: 'red', name, spec });
+    const key = { namespace: 'red', name };
+    const body = { status: { bindings, connectionSecret: { name: 'password', revision: '1' } } };
+    await tia().patch(resourceOf('Service'), key, { type: 'merge', body }, { subresource: 'status' });
+    const stored = () => admin.get<UnknownObject & { status?: { bindings?: object[] } }>(resourceOf('Service'), key);
+    await eventually(async () => expect((await stored()).status?.bindings ?? []).toEqual([]), patient);
     const { items } = await admin.list<UnknownObject & { data?: Record<string, string> }>(coreSecrets);
     const found = items.filter(({ data }) => Object.values(data ?? {}).some((value) => atob(value) === 'hidden-blue'));
     expect(found.map(({ metadata }) => metadata.namespace)).toEqual(['blue']);
+  });
+
+  test('a forged connection in the status of a Database is not copied to the Services that use it', async () => {
+    const labels = { app: 'forged' };
+    const spec = { engine: 'postgresql', owner: { kind: 'Team', name: 'red' } };
+    await create(tia(), { kind: 'Database', namespace: 'red', name: 'forged', labels, spec });
+    const body = { status: { phase: 'ready', connectionSecret: { name: 'password', revision: '1' } } };
+    const key = { namespace: 'red', name: 'forged' };
+    await tia().patch(resourceOf('Database'), key, { type: 'merge', body }, { subresource: 'status' });
+    const user = await create(tia(), {
+      kind: 'Service',
+      namespace: 'red',
+      name: 'reader',
+      spec: {
+        image: 'registry.company.com/app:1',
+        owner: { kind: 'Team', name: 'red' },
+        dependencies: { databaseSelector: { matchLabels: labels } },
+      },
+    });
+    await whenCondition(admin, user, { type: 'DependenciesBound', status: 'False', reason: 'DependencyNotReady' });
+    const { items } = await admin.list<UnknownObject & { data?: Record<string, string> }>(coreSecrets);
+    const found = items.filter(({ data }) => Object.values(data ?? {}).some((value) => atob(value) === 'hidden-red'));
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(['password']);
   });
 });
 
@@ -290,12 +315,66 @@ describe('a policy author', () => {
       over: { params: { apiVersion: 'v1', kind: 'Secret', name: 'password', namespace: 'blue' } },
       refused: /spec.params reads Secret password in namespace blue, which user "paula" must not get/,
     },
-  ])('cannot have a policy print Secrets that they cannot read: $reason', async ({ over, refused }) => {
+    {
+      reason: 'another kind',
+      over: { context: [{ name: 'found', apiVersion: 'platform.company.com/v1', kind: 'Cluster' }] },
+      refused: /spec.context\[0\] reads all Clusters, which user "paula" must not list/,
+    },
+  ])('cannot have a policy print what they cannot read: $reason', async ({ over, refused }) => {
     expect(await attempt(() => paula().create(policyKind.resource, reads('leak', over), { dryRun: true }))).toMatch(
       refused,
     );
     // Who can read Secrets may.
     expect(await attempt(() => admin.create(policyKind.resource, reads('leak', over), { dryRun: true }))).toBe('');
+  });
+
+  test.each([
+    '/v1',
+    '/',
+    'v1/',
+    'core//v1',
+  ])('cannot spell the version of Secrets in another way: %s', async (version) => {
+    const over = { context: [{ name: 'found', apiVersion: version, kind: 'Secret' }] };
+    for (const client of [paula(), admin])
+      expect(await attempt(() => client.create(policyKind.resource, reads('leak', over), { dryRun: true }))).toMatch(
+        /spec.context\[0\].apiVersion/,
+      );
+  });
+
+  const outside = { exclude: { resourceTypes: ['core/v1/Secret'] } };
+  test.each<{ reason: string; types: string[]; spec?: object; paulaGets: RegExp; patGets: RegExp }>([
+    {
+      reason: 'Secrets',
+      types: ['core/v1/Secret'],
+      paulaGets: /selects Secrets in all namespaces, which user "paula" must not list/,
+      patGets: /selects Secrets/,
+    },
+    {
+      reason: 'Secrets of one namespace',
+      types: ['core/v1/Secret'],
+      spec: { selector: { resourceTypes: ['core/v1/Secret'], namespaces: ['blue'] } },
+      paulaGets: /selects Secrets in namespace blue/,
+      patGets: /selects Secrets/,
+    },
+    { reason: 'all kinds', types: ['*'], paulaGets: /selects Secrets/, patGets: /^$/ },
+    { reason: 'all kinds of the core group', types: ['core/v1/*'], paulaGets: /selects Secrets/, patGets: /^$/ },
+    { reason: 'all kinds except Secrets', types: ['*'], spec: outside, paulaGets: /^$/, patGets: /^$/ },
+    {
+      reason: 'the namespaces of the system',
+      types: ['core/v1/ConfigMap'],
+      spec: { selector: { resourceTypes: ['core/v1/ConfigMap'], includeSystemNamespaces: true } },
+      paulaGets: /includeSystemNamespaces selects the namespaces of the system, which user "paula" must not select/,
+      patGets: /^$/,
+    },
+  ])('selects only what they may see, and a platform administrator all: $reason', async (row) => {
+    const object = policy('oracle', row.types, 'false', { spec: row.spec ?? {} });
+    const by = (client: Client) => attempt(() => client.create(policyKind.resource, object, { dryRun: true }));
+    expect(await by(paula())).toMatch(row.paulaGets);
+    const pat = await by(platform.as('pat'));
+    expect(pat).toMatch(row.patGets);
+    // Members of a group get their rights from it.
+    const masters = admin.impersonate({ user: 'paula', groups: ['system:masters', 'system:authenticated'] });
+    expect(await by(masters)).toBe('');
   });
 
   test('cannot change the message of a policy that reads Secrets, but can change its labels', async () => {
@@ -313,7 +392,7 @@ describe('a policy author', () => {
   });
 
   test('does not stop the cluster: a policy that denies everything leaves out kube-system and the platform', async () => {
-    await paula().create(policyKind.resource, policy('nothing', ['*'], 'false'));
+    await paula().create(policyKind.resource, policy('nothing', ['*'], 'false', { spec: outside }));
     const denied = (namespace: string) => refusal(admin, configMaps, configMap('any', {}, { namespace }));
     await eventually(async () => expect(await denied('default')).toContain('nothing'), patient);
     for (const namespace of ['kube-system', 'kidp-system']) expect(await denied(namespace)).toBe('');

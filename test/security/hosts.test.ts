@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
+import { namespaces } from '../admission/support/platform.ts';
 import { create, createTeam, patient, resourceOf, whenCondition } from '../platform/support/setup.ts';
 import { type GuardedPlatform, startGuardedPlatform } from './support/guarded-platform.ts';
 
@@ -18,6 +19,9 @@ beforeAll(async () => {
   const blue = await createTeam(client, 'blue', { hosts: ['blue.example.com', '*.blue.example.com'] });
   const plain = await createTeam(client, 'plain', { rbac });
   for (const team of [red, blue, plain]) await whenCondition(client, team, { status: 'True' });
+  await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'nobodys' } });
+  const owner = { kind: 'Team', name: 'blue' };
+  await create(client, { kind: 'Application', namespace: 'nobodys', name: 'shop', spec: { owner } });
   await eventually(async () => (await attempt(() => expose('probe', 'blue.example.com'))).includes('hosts:'), patient);
 });
 afterAll(() => platform?.stop());
@@ -50,6 +54,15 @@ describe('a host of a Service', () => {
   test('denied: a team without hosts has none', async () => {
     const denial = await attempt(() => expose('denied', 'any.example.com', {}, 'plain'));
     expect(denial).toContain('any.example.com does not belong to Team plain, which has no hosts');
+  });
+
+  test.each([
+    { owner: { kind: 'Team', name: 'blue' }, reason: 'of a Team' },
+    { owner: { kind: 'Application', name: 'shop' }, reason: 'of an Application of that Team' },
+  ])('denied: in a namespace of no Team, with the hosts of its owner: $reason', async ({ owner }) => {
+    const spec = { owner, loadBalancer: { host: 'x.blue.example.com' } };
+    const denial = await attempt(() => create(client, { kind: 'Service', namespace: 'nobodys', name: 'taker', spec }));
+    expect(denial).toContain('x.blue.example.com cannot be used in namespace nobodys, which belongs to no Team');
   });
 
   test('denied: another team’s by an update, by any kind of patch', async () => {

@@ -1,6 +1,7 @@
 /** Somebody who may write namespaces, and tries to make one another team's by its label. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TEAM_LABEL } from '../../src/api/index.ts';
+import { RESOURCE_UID_LABEL } from '../../src/broker/index.ts';
 import type { Client, UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { configurations, namespaces } from '../admission/support/platform.ts';
@@ -120,7 +121,11 @@ describe('a label that was stored while no webhook was there', () => {
     await client.create(coreSecrets, {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'users-connection', namespace: 'red' },
+      metadata: {
+        name: 'users-connection',
+        namespace: 'red',
+        labels: { [RESOURCE_UID_LABEL]: database.metadata.uid ?? '' },
+      },
       data: { password: '' },
     } as UnknownObject);
     await writeStatus(client, database, {
@@ -157,7 +162,11 @@ describe('a label that was stored while no webhook was there', () => {
     await client.create(coreSecrets, {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'stray-connection', namespace: 'theirs' },
+      metadata: {
+        name: 'stray-connection',
+        namespace: 'theirs',
+        labels: { [RESOURCE_UID_LABEL]: stray.metadata.uid ?? '' },
+      },
       data: { password: '' },
     } as UnknownObject);
     await writeStatus(client, stray, { phase: 'ready', connectionSecret: { name: 'stray-connection', revision: '1' } });

@@ -1,5 +1,6 @@
 /** A developer of one team tries to change, stop or read what belongs to another. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RESOURCE_UID_LABEL } from '../../src/broker/index.ts';
 import { declareCost } from '../../src/cli/cost/command.ts';
 import { declareGraph } from '../../src/cli/graph/command.ts';
 import type { Client, Condition, Resource, UnknownObject } from '../../src/runtime/index.ts';
@@ -206,7 +207,12 @@ describe('a consumer of the attackers', () => {
       labels: pay,
       spec: { owner: { kind: 'Team', name: 'team-red' } },
     });
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'users-connection', namespace: victims } };
+    const labels = { [RESOURCE_UID_LABEL]: database.metadata.uid ?? '' };
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'users-connection', namespace: victims, labels },
+    };
     await admin.create(coreSecrets, secret);
     await writeStatus(admin, database, {
       phase: 'ready',

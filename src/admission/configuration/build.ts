@@ -82,7 +82,7 @@ const generationAnnotation = 'platform.company.com/certificate-generation';
 export const installerAnnotation = 'platform.company.com/installed-by';
 export const installationAnnotation = 'platform.company.com/installation';
 /** The timeout of a webhook call. The user's request waits for it. */
-const timeoutSeconds = 5;
+export const timeoutSeconds = 5;
 
 export interface Phase {
   readonly resource: Resource;

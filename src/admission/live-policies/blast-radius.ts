@@ -6,7 +6,7 @@
 import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
 import { storedSelection, storedTypes } from '../../policy/internal.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
-import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
+import { type ResourceMapping, type ServedResource, Slice } from '../../runtime/internal.ts';
 import { lookupFailure } from '../gates/lookup-failure.ts';
 import { worldWithNeeds } from './needs.ts';
 import { selectorText } from './objects.ts';
@@ -45,6 +45,8 @@ const mostAtATime = 4;
  */
 const firstPage = 10_000;
 const laterPages = 1_000;
+/** The time limit of one object. Other reviews wait for it. */
+const objectMilliseconds = 250;
 
 export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRadius> {
   const { client, model, mapping, budgetMilliseconds } = options;
@@ -58,24 +60,42 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
   const waiting = types.flatMap((type) => listsOf(model, type));
   const missing: string[] = [];
   const world = await worldWithNeeds({ client, mapping, models: [model], world: options.world, signal: stop.signal });
+  const slice = new Slice();
+  let isCut = false;
+  const judge = (object: UnknownObject, type: ServedResource) => {
+    const deadline = Date.now() + Math.min(objectMilliseconds, end - performance.now());
+    const decision = decide(options.set, storedRequest(object, type), world, { deadline });
+    // What was evaluated after the deadline is an error, and says nothing about the object.
+    if (Date.now() < deadline) tally.count(object, decision);
+    else isCut = true;
+  };
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined && !stop.signal.aborted; next = waiting.shift()) {
       const { type, ...selection } = next;
       const lists = { ...selection, signal: stop.signal, firstPage, laterPages };
-      const judge = (object: UnknownObject) => {
-        // Received objects are not evaluated after the time limit. The clock is read, because a timer does not fire
-        // between the objects of one chunk of a page.
-        if (performance.now() >= end) stop.abort();
-        else tally.count(object, decide(options.set, storedRequest(object, type), world));
+      // Objects are evaluated as they are received, until others should have their turn.
+      const held: UnknownObject[] = [];
+      const take = (object: UnknownObject) => {
+        if (held.length > 0 || slice.isOver()) held.push(object);
+        else if (!stop.signal.aborted) judge(object, type);
       };
-      await eachObject(client, type, lists, judge).catch((error: unknown) => {
-        if (!stop.signal.aborted) missing.push(`${type.plural} (${lookupFailure(error)})`);
-      });
+      const catchUp = async () => {
+        for (const object of held.splice(0)) {
+          while (slice.isOver()) await slice.rest();
+          if (stop.signal.aborted) return;
+          judge(object, type);
+        }
+      };
+      await eachObject(client, type, { ...lists, betweenPages: catchUp }, take)
+        .then(catchUp)
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted) missing.push(`${type.plural} (${lookupFailure(error)})`);
+        });
     }
   };
   await Promise.all(Array.from({ length: mostAtATime }, work));
   clearTimeout(late);
-  return { ...tally.result(), missing, partial: stop.signal.aborted, milliseconds: performance.now() - began };
+  return { ...tally.result(), missing, partial: stop.signal.aborted || isCut, milliseconds: performance.now() - began };
 }
 
 /** Lists each named namespace separately, as long as there are few. */

@@ -20,7 +20,7 @@ async function start(cluster: PolicyCluster = policyCluster(), budgetMillisecond
   running.push(source);
   await source.whenSynced();
   const evaluate = policyGate({ client: cluster.client, source, budgetMilliseconds });
-  const written = (kind: string, object: Json, oldObject?: Json) =>
+  const written = (kind: string, object: Json, oldObject?: Json, { within = 60_000, address = '' } = {}) =>
     evaluate(
       {
         uid: '1',
@@ -28,8 +28,9 @@ async function start(cluster: PolicyCluster = policyCluster(), budgetMillisecond
         operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
         object: { apiVersion: 'platform.company.com/v1', kind, ...object },
         ...(oldObject === undefined ? {} : { oldObject }),
+        caller: { trusted: false, address },
       } as AdmissionRequest,
-      deadlineIn(60_000),
+      deadlineIn(within),
     );
   const policy = (spec: object, oldSpec?: object) => {
     const metadata = { name: 'p' };
@@ -37,7 +38,7 @@ async function start(cluster: PolicyCluster = policyCluster(), budgetMillisecond
   };
   const exception = (namespace: string, spec: object) =>
     written('PolicyException', { metadata: { name: 'e', namespace }, spec });
-  return { cluster, source, policy, exception };
+  return { cluster, source, policy, exception, written };
 }
 
 describe('a Policy is refused', () => {
@@ -233,5 +234,115 @@ describe('an exception', () => {
     cluster.putPolicy('p', 'true');
     const { exception } = await start(cluster);
     expect((await exception('policy-exceptions', spec([{ name: 'p', rules: ['rule'] }]))).warnings).toEqual([]);
+  });
+});
+
+describe('a Policy that takes long to examine', () => {
+  const list = Array.from({ length: 1_000 }, (_, index) => ({ b: index, s: 'y'.repeat(100) }));
+  const object = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'c', namespace: 'n' },
+    data: { a: 'x', list },
+  };
+  /** A rule that takes some ten milliseconds for `object`, and then its cost limit. */
+  const slow = 'dyn(object.data).list.all(x, dyn(object.data).list.all(y, x.s != y.s || x.b != y.b || x.b == y.b))';
+  const long = (index: number) =>
+    `${Array.from({ length: 400 }, (_, each) => `object.data.a${index}_${each} == '1'`).join(' || ')} || true`;
+  const rules = (count: number, text: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => ({ name: `r${index}`, expression: text(index) }));
+  const tests = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `t${index}`, object, expect: { allowed: false } }));
+
+  /** Counts the turns of the event loop until a promise settles. */
+  async function turnsDuring(examined: Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    await examined.finally(() => {
+      isOver = true;
+    });
+    return turns;
+  }
+
+  test.each([
+    { reason: 'its expressions are compiled', spec: policySpec('true', { rules: rules(12, long) }) },
+    {
+      reason: 'the conditions of an exception are compiled',
+      kind: 'PolicyException',
+      spec: {
+        policies: [{ name: 'p' }],
+        selector: {},
+        reason: 'for now',
+        requester: 'ada@company.com',
+        matchConditions: rules(12, (index) => long(index + 100)),
+      },
+    },
+    { reason: 'its tests run', spec: policySpec(slow, { tests: tests(10) }) },
+  ])('lets others have their turn while $reason', async ({ spec, kind = 'Policy' }) => {
+    const { written } = await start();
+    const metadata = { name: 'p', namespace: 'policy-exceptions' };
+    expect(await turnsDuring(written(kind, { metadata, spec }))).toBeGreaterThan(10);
+  });
+
+  test('lets others have their turn while existing objects are evaluated', async () => {
+    const cluster = policyCluster();
+    const a = JSON.stringify(list);
+    for (let index = 0; index < 40; index += 1) cluster.putConfigMap(`c${index}`, 'team-a', { a });
+    const { policy } = await start(cluster);
+    const expression = `[${list.map(({ b }) => b).join(',')}].all(x, object.data.a.contains('z'.substring(0, 1) + string(x)))`;
+    let warnings: readonly string[] = [];
+    const examined = policy(policySpec(expression)).then((found) => {
+      warnings = found.warnings;
+    });
+    expect(await turnsDuring(examined)).toBeGreaterThan(10);
+    expect(warnings[0]).toMatch(/^would deny 40 of 40 /);
+  });
+
+  test('is denied where the deadline passes first', async () => {
+    const { written } = await start();
+    const spec = policySpec('true', { rules: rules(90, (index) => long(index + 200)) });
+    const { violations } = await written('Policy', { metadata: { name: 'p' }, spec }, undefined, { within: 510 });
+    expect(violations).toEqual([expect.objectContaining({ code: 'ExaminationTimedOut' })]);
+  });
+
+  test('is denied where one test takes too long, though it expects a denial', async () => {
+    const { policy } = await start();
+    const spec = policySpec('true', { rules: rules(128, (index) => `${slow} && ${index} >= 0`), tests: tests(1) });
+    const { violations } = await policy(spec);
+    expect(violations).toEqual([
+      expect.objectContaining({ code: 'TestFailed', message: expect.stringContaining('took longer than 250 ms') }),
+    ]);
+  });
+
+  test('is denied where it is larger than an object can be', async () => {
+    const { policy } = await start();
+    const data = { a: 'x'.repeat(1_600_000) };
+    const { violations } = await policy(
+      policySpec('true', { tests: [{ ...tests(1)[0], object: { ...object, data } }] }),
+    );
+    expect(violations).toEqual([expect.objectContaining({ code: 'TooLarge' })]);
+  });
+
+  test('is examined alone: others wait, an address takes its turns, and too many are refused', async () => {
+    const { written } = await start();
+    const order: string[] = [];
+    const apply = (address: string) =>
+      written('Policy', { metadata: { name: 'p' }, spec: policySpec(slow, { tests: tests(2) }) }, undefined, {
+        address,
+      }).then(
+        () => order.push(address),
+        ({ status }) => order.push(`${address} ${status}`),
+      );
+    const many = Array.from({ length: 40 }, () => apply('10.0.0.1'));
+    await Promise.all([...many, apply('10.0.0.2')]);
+    // One begins at once, the bound is 32, and the newest of the address with the most is refused.
+    expect(order.slice(0, 8)).toEqual(Array.from({ length: 8 }, () => '10.0.0.1 429'));
+    expect(order.indexOf('10.0.0.2')).toBeLessThanOrEqual(10);
+    expect(order).toHaveLength(41);
   });
 });

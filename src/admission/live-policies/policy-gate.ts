@@ -4,13 +4,14 @@
  * A Policy must compile, match the types that it selects and pass its own tests; then the author gets a warning with
  * the existing objects that it would deny. Possible mistakes are warnings: an exception for a policy that does not
  * exist yet is admitted, so that manifests can be applied in any order.
+ *
+ * Authors decide how much there is to examine, and without a client CA anyone on the network is an author. So Policies
+ * are examined one at a time, in slices between which other reviews are answered, and until the deadline of the review.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { policyException, policy as policyKind } from '../../api/index.ts';
 import {
   type CompiledPolicy,
-  compileException,
-  compilePolicy,
   type ExceptionModel,
   issueText,
   type PolicyIssue,
@@ -18,14 +19,23 @@ import {
   policySet,
   readException,
   readPolicy,
-  runPolicyTests,
-  typeCheckPolicy,
+  type SchemaSource,
 } from '../../policy/index.ts';
+import {
+  compileExceptionSteps,
+  compileSteps,
+  policyTestSteps,
+  type Steps,
+  typeCheckSteps,
+  writeJson,
+} from '../../policy/internal.ts';
 import type { Client } from '../../runtime/index.ts';
+import { inSlices } from '../../runtime/internal.ts';
 import type { Deadline } from '../review/deadline.ts';
 import type { AdmissionRequest, Json } from '../review/decode.ts';
 import type { Findings, Violation } from '../review/findings.ts';
 import { type BlastRadius, blastRadius } from './blast-radius.ts';
+import { startExaminations } from './examinations.ts';
 import type { LivePolicySource } from './source.ts';
 
 export interface PolicyGateOptions {
@@ -37,42 +47,76 @@ export interface PolicyGateOptions {
   readonly budgetMilliseconds?: number;
 }
 
-export type PolicyGate = (request: AdmissionRequest, deadline: Deadline) => Promise<Findings>;
+/** `readsExisting` is false for an author who lacks rights: existing objects are not read for them either. */
+export type PolicyGate = (
+  request: AdmissionRequest,
+  deadline: Deadline,
+  author?: { readonly readsExisting: boolean },
+) => Promise<Findings>;
 
 const defaultBudget = 1_800;
-/** The time that is reserved for everything except checking existing objects. */
+/** The time that is reserved for everything except examining. */
 const reserveMilliseconds = 500;
+/** The time limit of one embedded test. Other reviews wait for it. */
+const testMilliseconds = 250;
+/** The largest spec: the usual limit of etcd. */
+const mostCharacters = 1.5 * 1024 * 1024;
 
 export function policyGate(options: PolicyGateOptions): PolicyGate {
-  return async (request, deadline) => {
-    const { kind, object, oldObject } = request;
+  const examinations = startExaminations();
+  return async (request, deadline, { readsExisting } = { readsExisting: true }) => {
+    const { kind, object, oldObject, caller } = request;
     // Metadata does not affect the policy, and an invalid Policy must remain deletable.
     if (object === undefined || isDeepStrictEqual(object.spec, oldObject?.spec)) return found([], []);
-    if (kind.kind === policyException.kind) return checkException(object, options);
-    return kind.kind === policyKind.kind ? checkPolicy(object, deadline, options) : found([], []);
+    const check = checks[kind.kind];
+    if (check === undefined) return found([], []);
+    if (writeJson(object.spec).length > mostCharacters) return found([tooLarge], []);
+    const end = deadline.at - reserveMilliseconds;
+    const { untrusted = false } = options;
+    const rights = { ...options, untrusted: untrusted || !readsExisting };
+    return examinations.run(caller?.address ?? '', end, () => check(object, end, rights));
   };
 }
 
-async function checkPolicy(object: Json, deadline: Deadline, options: PolicyGateOptions): Promise<Findings> {
+type Check = (object: Json, end: number, options: PolicyGateOptions) => Promise<Findings>;
+
+const checks: Readonly<Record<string, Check>> = {
+  [policyException.kind]: checkException,
+  [policyKind.kind]: checkPolicy,
+};
+
+async function checkPolicy(object: Json, end: number, options: PolicyGateOptions): Promise<Findings> {
   const { source } = options;
   const read = readPolicy(object);
   if (read.model === undefined) return found(read.issues.map(violationOf), []);
   const { model } = read;
-  const compiled = compilePolicy(model);
-  const issues = [...read.issues, ...compiled.issues];
-  if (compiled.policy === undefined) return found(errorsOf(issues), warningsOf(issues));
+  const examined = await inSlices(examine(model, source.schemas()), end);
+  if (examined === undefined) return found([outOfTime], []);
+  const { policy } = examined;
+  const issues = [...read.issues, ...examined.issues];
+  const warnings = warningsOf(issues);
+  if (policy === undefined) return found(errorsOf(issues), warnings);
   // Type errors and failed tests often have the same cause, so the author sees both at once.
-  const examined = typeCheckPolicy(model, source.schemas()).issues;
-  const tests = failedTests(model, deadline.at - reserveMilliseconds);
-  const violations = [...errorsOf([...issues, ...examined]), ...tests];
-  const warnings = warningsOf([...issues, ...examined]);
+  const violations = [...errorsOf(issues), ...(await failedTests(model, end))];
   if (violations.length > 0) return found(violations, warnings);
-  return found([], [...warnings, ...(await wouldDeny(compiled.policy, deadline, options))]);
+  return found([], [...warnings, ...(await wouldDeny(policy, end, options))]);
 }
 
-function failedTests(model: PolicyModel, deadline: number): Violation[] {
-  return runPolicyTests(model, { coverage: false, deadline })
-    .results.filter(({ passed }) => !passed)
+/** Compiles and type-checks a Policy. */
+function* examine(
+  model: PolicyModel,
+  schemas: SchemaSource,
+): Steps<{ policy?: CompiledPolicy; issues: PolicyIssue[] }> {
+  const { policy, issues } = yield* compileSteps(model);
+  if (policy === undefined) return { issues };
+  const checked = yield* typeCheckSteps(model, schemas);
+  return { policy, issues: [...issues, ...checked.issues] };
+}
+
+async function failedTests(model: PolicyModel, deadline: number): Promise<Violation[]> {
+  const { results } = await inSlices(policyTestSteps(model, { coverage: false, deadline, testMilliseconds }));
+  return results
+    .filter(({ passed }) => !passed)
     .map(({ name, path, failures }) => ({
       gate: 'policy',
       code: 'TestFailed',
@@ -82,7 +126,25 @@ function failedTests(model: PolicyModel, deadline: number): Violation[] {
     }));
 }
 
-async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: PolicyGateOptions): Promise<string[]> {
+const outOfTime: Violation = {
+  gate: 'policy',
+  code: 'ExaminationTimedOut',
+  field: 'spec',
+  message: 'the expressions could not be examined within the timeout of the webhook',
+  next: 'Split the Policy, match fewer types, or use fewer and shorter expressions; `kidp test` examines it without a limit',
+  reason: 'Invalid',
+};
+
+const tooLarge: Violation = {
+  gate: 'policy',
+  code: 'TooLarge',
+  field: 'spec',
+  message: `the spec has more than ${mostCharacters / 1024} KiB`,
+  next: 'Split it, or use smaller objects in its tests',
+  reason: 'Invalid',
+};
+
+async function wouldDeny(policy: CompiledPolicy, end: number, options: PolicyGateOptions): Promise<string[]> {
   const { client, source, budgetMilliseconds = defaultBudget } = options;
   const { model } = policy;
   if (model.rules.length === 0 || options.untrusted === true) return [];
@@ -90,7 +152,7 @@ async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: Po
   const { set, world } = source.current();
   const exceptions = [...(set.exceptions.get(model.name) ?? [])];
   const { platformNamespace, excludedNamespaces, exceptionNamespaces } = source.options;
-  const left = deadline.at - Date.now() - reserveMilliseconds;
+  const left = end - Date.now();
   const radius = await blastRadius({
     client,
     model,
@@ -125,11 +187,12 @@ export function describe(radius: BlastRadius): string[] {
   return lines;
 }
 
-function checkException(object: Json, { source }: PolicyGateOptions): Findings {
+async function checkException(object: Json, end: number, { source }: PolicyGateOptions): Promise<Findings> {
   const read = readException(object);
   if (read.exception === undefined) return found(read.issues.map(violationOf), []);
-  const { issues } = compileException(read.exception);
-  const all = [...read.issues, ...issues];
+  const compiled = await inSlices(compileExceptionSteps(read.exception), end);
+  if (compiled === undefined) return found([outOfTime], []);
+  const all = [...read.issues, ...compiled.issues];
   return found(errorsOf(all), [...warningsOf(all), ...doubts(read.exception, source)]);
 }
 

@@ -11,8 +11,6 @@
 import {
   type CompiledException,
   type CompiledPolicy,
-  compileException,
-  compilePolicy,
   type ObjectQuery,
   type PolicyIssue,
   type PolicyModel,
@@ -21,7 +19,14 @@ import {
   readException,
   readPolicy,
 } from '../../policy/index.ts';
-import { type PolicyState, preparePolicy } from '../../policy/internal.ts';
+import {
+  compileExceptionSteps,
+  compileSteps,
+  completed,
+  type PolicyState,
+  preparePolicy,
+  type Steps,
+} from '../../policy/internal.ts';
 import { formatKey, keyOf, type UnknownObject } from '../../runtime/index.ts';
 import type { NeedState } from './watches.ts';
 
@@ -32,22 +37,31 @@ interface RegistryOptions {
   readonly needState: (need: ObjectQuery) => NeedState;
 }
 
-interface Entry {
+/** An object whose expressions are compiled in steps. */
+interface Compiling<T> {
   readonly object: UnknownObject;
+  steps?: Steps<T>;
+  compiled?: T;
+}
+
+interface CompiledEntry {
+  readonly model?: PolicyModel;
+  readonly policy?: CompiledPolicy;
+  readonly issues: readonly PolicyIssue[];
+}
+
+interface Entry extends Compiling<CompiledEntry> {
   readonly resourceVersion: string;
-  compiled?: {
-    readonly model?: PolicyModel;
-    readonly policy?: CompiledPolicy;
-    readonly issues: readonly PolicyIssue[];
-  };
   waitsFor: readonly ObjectQuery[];
   inForce?: CompiledPolicy;
 }
 
-interface ExceptionEntry {
-  readonly object: UnknownObject;
-  compiled?: { readonly exception?: CompiledException; readonly issues: readonly PolicyIssue[] };
+interface CompiledExceptionEntry {
+  readonly exception?: CompiledException;
+  readonly issues: readonly PolicyIssue[];
 }
+
+type ExceptionEntry = Compiling<CompiledExceptionEntry>;
 
 interface Built {
   readonly policies: readonly CompiledPolicy[];
@@ -98,17 +112,27 @@ export class PolicyRegistry {
   }
 
   /**
-   * Compiles new policies for about the given time, so that requests are served in between. Returns false if some are
-   * left.
+   * Compiles new policies and exceptions for about the given time, so that requests are served in between. Returns false
+   * if some are left.
    */
   compileFor(milliseconds: number): boolean {
     const until = performance.now() + milliseconds;
-    for (const entry of this.#policies.values()) {
-      if (entry.compiled !== undefined) continue;
-      if (performance.now() >= until) return false;
-      compiledOf(entry);
-    }
-    return true;
+    const compileAll = <T>(entries: Iterable<Compiling<T>>, begin: (object: UnknownObject) => Steps<T>): boolean => {
+      for (const entry of entries) {
+        if (entry.compiled !== undefined) continue;
+        entry.steps ??= begin(entry.object);
+        for (let step = entry.steps.next(); ; step = entry.steps.next()) {
+          if (step.done === true) {
+            entry.compiled = step.value;
+            break;
+          }
+          if (performance.now() >= until) return false;
+        }
+        if (performance.now() >= until) return false;
+      }
+      return true;
+    };
+    return compileAll(this.#policies.values(), policySteps) && compileAll(this.#exceptions.values(), exceptionSteps);
   }
 
   /** Builds the current set. It returns the previous set if nothing relevant has changed. */
@@ -144,7 +168,7 @@ export class PolicyRegistry {
 
   exceptions(): CompiledException[] {
     return [...this.#exceptions.values()].flatMap((entry) => {
-      entry.compiled ??= compiledException(entry.object);
+      entry.compiled ??= completed(entry.steps ?? exceptionSteps(entry.object));
       return entry.compiled.exception === undefined ? [] : [entry.compiled.exception];
     });
   }
@@ -188,25 +212,25 @@ function queryOf(
   };
 }
 
-function compiledOf(entry: Entry): NonNullable<Entry['compiled']> {
-  entry.compiled ??= compiled(entry.object);
+function compiledOf(entry: Entry): CompiledEntry {
+  entry.compiled ??= completed(entry.steps ?? policySteps(entry.object));
   return entry.compiled;
 }
 
-function compiled(object: UnknownObject): NonNullable<Entry['compiled']> {
+function* policySteps(object: UnknownObject): Steps<CompiledEntry> {
   const read = readPolicy(object);
   if (read.model === undefined) return { issues: read.issues };
-  const { policy, issues } = compilePolicy(read.model);
+  const { policy, issues } = yield* compileSteps(read.model);
   // The policy is prepared here, between requests: otherwise the first request with a new set would have to wait for
   // all policies.
   if (policy !== undefined) preparePolicy(policy);
   return { model: read.model, issues: [...read.issues, ...issues], ...(policy === undefined ? {} : { policy }) };
 }
 
-function compiledException(object: UnknownObject): NonNullable<ExceptionEntry['compiled']> {
+function* exceptionSteps(object: UnknownObject): Steps<CompiledExceptionEntry> {
   const read = readException(object);
   if (read.exception === undefined) return { issues: read.issues };
-  const { exception, issues } = compileException(read.exception);
+  const { exception, issues } = yield* compileExceptionSteps(read.exception);
   return { issues: [...read.issues, ...issues], ...(exception === undefined ? {} : { exception }) };
 }
 

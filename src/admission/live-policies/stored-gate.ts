@@ -173,7 +173,7 @@ async function ownViolations(
   };
   const judge = async (live: boolean) => {
     const chain = await resolveChain({ kind, object, namespace, name }, owners, { live });
-    const hosts = owners.hosts && (await hostFactsOf(request, chain.team, owners.hosts, { live }));
+    const hosts = owners.hosts && (await hostFactsOf(request, owners.hosts, { live }));
     return decide(request, gates, { chain, reconcilers: [], hosts }).violations;
   };
   const violations = await judge(false);

@@ -10,8 +10,6 @@ export interface Deadline {
   signal(): AbortSignal;
 }
 
-/** The longest timeout of an API server. */
-const longestMilliseconds = 30_000;
 /** The timeout of a webhook that sets none. */
 const defaultMilliseconds = 10_000;
 
@@ -27,22 +25,23 @@ export function deadlineIn(milliseconds: number): Deadline {
   };
 }
 
-/** `timeoutIn` parses the timeout in the query, in milliseconds. */
-export function timeoutIn(query: string): number {
+/**
+ * `timeoutIn` parses the timeout in the query, in milliseconds. `longest` is the `timeoutSeconds` that the webhook is
+ * registered with: the API server never waits longer, and another caller must not choose how long we work.
+ */
+export function timeoutIn(query: string, longest: number): number {
   // The form that API servers send, without the cost of a parser.
   const plain = /^timeout=(\d{1,2})s$/.exec(query);
-  if (plain !== null) return bounded(Number(plain[1]) * 1000);
-  return durationOf(new URLSearchParams(query).get('timeout'));
+  const asked = plain === null ? durationOf(new URLSearchParams(query).get('timeout')) : Number(plain[1]) * 1000;
+  return Math.min(Math.max(asked, 1), longest);
 }
 
-export function durationOf(timeout: string | null): number {
+function durationOf(timeout: string | null): number {
   const parts = [...(timeout ?? '').matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   const written = parts.map(([part]) => part).join('');
   if (timeout === null || timeout === '' || written !== timeout) return defaultMilliseconds;
-  return bounded(parts.reduce((sum, [, number, unit]) => sum + Number(number) * millisecondsIn(unit), 0));
+  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * millisecondsIn(unit), 0);
 }
-
-const bounded = (milliseconds: number): number => Math.min(Math.max(milliseconds, 1), longestMilliseconds);
 
 function millisecondsIn(unit: string | undefined): number {
   switch (unit) {

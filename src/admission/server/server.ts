@@ -7,6 +7,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../runtime/index.ts';
 import type { AnswerPost, Caller, MetricsAccess, PostAnswer } from '../../runtime/internal.ts';
+import { timeoutSeconds } from '../configuration/build.ts';
+import { gatePath, gateTimeoutSeconds } from '../configuration/crd-webhook.ts';
 import type { Phase } from '../gates/gate.ts';
 import { noRoom, readBody, startBudget } from '../review/body.ts';
 import { deadlineIn, timeoutIn } from '../review/deadline.ts';
@@ -33,22 +35,28 @@ const mostInFlightByDefault = 400;
 /** Enough for nine reviews of the largest size, or for thousands of the usual size. */
 const mostBytesByDefault = 64 * 1024 * 1024;
 
+interface Webhook extends AskedFor {
+  /** The longest time that a review may take, whatever its caller asks for. */
+  readonly longestMilliseconds: number;
+}
+
 /** The paths of the webhooks. */
-const webhooks = new Map<string, AskedFor>([
+const webhooks = new Map<string, Webhook>([
   ...at('/mutate', 'mutate', ['', '/policies', '/fail-again', '/ignore-again']),
   ...at('/mutate', 'mutate-once', ['/fail', '/ignore']),
-  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore', '/crds', '/namespaces']),
+  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore', '/namespaces']),
+  ...at('/validate', 'validate', [gatePath], gateTimeoutSeconds),
 ]);
 
-function at(verb: string, phase: Phase, paths: readonly string[]): [string, AskedFor][] {
-  return paths.map((path) => [`${verb}${path}`, { phase }]);
+function at(verb: string, phase: Phase, paths: readonly string[], seconds = timeoutSeconds): [string, Webhook][] {
+  return paths.map((path) => [`${verb}${path}`, { phase, longestMilliseconds: seconds * 1000 }]);
 }
 
 /**
  * Resolves a path: `/validate/fail`, or `/validate/fail/converted/v1.autoscaling` for requests that are also sent in
  * another version.
  */
-function askedAt(pathname: string): AskedFor | undefined {
+function askedAt(pathname: string): Webhook | undefined {
   const known = webhooks.get(pathname);
   if (known !== undefined) return known;
   const [path = '', below] = pathname.split('/converted', 2);
@@ -124,9 +132,9 @@ async function demandAccess(authorization: string | undefined, { metricsAccess }
 
 interface Reviews {
   /** Reads and answers a review over the HTTP server of Node. */
-  read(request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string): Promise<void>;
+  read(request: IncomingMessage, response: ServerResponse, asked: Webhook, query: string): Promise<void>;
   /** Answers a review whose body is already read. It is synchronous if no lookup is needed. */
-  answer(text: string, asked: AskedFor, query: string): PostAnswer | Promise<PostAnswer>;
+  answer(text: string, asked: Webhook, query: string): PostAnswer | Promise<PostAnswer>;
 }
 
 function startReviews(options: AnswerOptions): Reviews {
@@ -163,7 +171,7 @@ function startReviews(options: AnswerOptions): Reviews {
       let result: 'allowed' | 'denied' | 'error' = 'error';
       try {
         checkRequest(request);
-        const deadline = deadlineIn(timeoutIn(query));
+        const deadline = deadlineIn(timeoutIn(query, asked.longestMilliseconds));
         const text = await readBody(request, deadline.at - Date.now(), flight.share);
         flight.enter();
         const { allowed, body } = await answerReview(text, asked, deadline, options);
@@ -189,7 +197,7 @@ function startReviews(options: AnswerOptions): Reviews {
       try {
         if (!flight.share.grow(text.length)) throw noRoom();
         flight.enter();
-        answer = answerReview(text, asked, deadlineIn(timeoutIn(query)), options);
+        answer = answerReview(text, asked, deadlineIn(timeoutIn(query, asked.longestMilliseconds)), options);
       } catch (error) {
         return failed(error);
       }

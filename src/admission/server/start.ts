@@ -93,7 +93,13 @@ export interface AdmissionOptions {
   /** The resource mapping of the caller. Without it, the API server is queried. */
   mapping?: (() => ResourceMapping) | undefined;
   /** Checks Policies and PolicyExceptions. */
-  policyGate?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
+  policyGate?:
+    | ((
+        request: AdmissionRequest,
+        deadline: Deadline,
+        author: { readonly readsExisting: boolean },
+      ) => Promise<Findings>)
+    | undefined;
   /** Enables the CRD gate, which has a webhook of its own. */
   crds?: CrdGateOptions | undefined;
   /** Registers only the webhooks of the CRD gate and of Approvals, on which it depends. */
@@ -228,7 +234,7 @@ async function answersOf(
   log: Logger,
   { synced, ready, comparers }: { synced: () => boolean; ready: () => boolean; comparers: Comparers },
 ) {
-  const { client, policies, owners, policyGate, crds, mostInFlight, mostBytes } = options;
+  const { client, policies, owners, policyGate, mapping, crds, mostInFlight, mostBytes } = options;
   const metrics = options.metrics ?? admissionMetrics();
   const untrusted = options.untrusted ?? false;
   const observer = observers(metrics.observer, untrusted ? undefined : options.observer);
@@ -246,7 +252,7 @@ async function answersOf(
     ask,
     asyncGates: [
       ...asynchronousGates({
-        ...{ client, ask, owners, reconcilers, policyGate, crds, comparers, untrusted, log },
+        ...{ client, ask, mapping, policies, owners, reconcilers, policyGate, crds, comparers, untrusted, log },
         asksAboutBreaking: options.asksAboutBreaking,
         crdMetrics: crds && crdMetrics(metrics.registry),
       }),

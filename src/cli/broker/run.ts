@@ -27,11 +27,11 @@ import {
   processMetrics,
 } from '../../runtime/index.ts';
 import { giveMemoryBack, coreNamespaces as namespaces, reviewedAccess, tokenAccess } from '../../runtime/internal.ts';
-import { guardOf } from '../common/allowed-addresses.ts';
+import { guardOf } from '../common/address-guard.ts';
 import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
+import { version } from '../common/manifest.ts';
 import { untilStopped } from '../common/stop.ts';
-import { version } from '../common/version.ts';
 import { kafkaTls, platformKeys, priceTable, readText, servingCertificate } from './files.ts';
 import type { BrokerFlags, KafkaBrokerFlags, KubernetesBrokerFlags } from './options.ts';
 

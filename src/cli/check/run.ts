@@ -7,9 +7,9 @@
 import { type Json, type PolicySet, policySet } from '../../policy/index.ts';
 import { InputError } from '../common/failure.ts';
 import { checkOutBase } from '../common/git.ts';
+import { version } from '../common/manifest.ts';
 import { noProgress, type Progress, progressOn } from '../common/progress.ts';
 import type { Streams } from '../common/streams.ts';
-import { version } from '../common/version.ts';
 import {
   describeProblem,
   inputErrorOf,

@@ -31,7 +31,8 @@ import {
 } from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
-import { type WhereFlags, withManagement } from '../common/management.ts';
+import { withManagement } from '../common/management.ts';
+import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 import { readAndWrite } from './tries.ts';
 

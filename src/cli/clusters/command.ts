@@ -1,6 +1,6 @@
 /** The flags and the help of `kidp clusters`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { output, type WhereFlags, where } from '../common/management.ts';
+import { output, type WhereFlags, where } from '../common/management-flags.ts';
 import { type Streams, terminal } from '../common/streams.ts';
 import type { AddFlags } from './add.ts';
 import type { KeygenFlags } from './keygen.ts';

@@ -1,30 +1,10 @@
-/** The management cluster, which holds Operators, Clusters and rollouts: the flags that select it, and the output of its objects. */
-import { type Command, Option } from 'commander';
+/** The management cluster, which holds Operators, Clusters and rollouts: a client for it, and the output of its objects. */
 import type { Client } from '../../runtime/index.ts';
 import { plainLine, plainValues } from '../../runtime/internal.ts';
 import { withClient } from './client.ts';
+import type { ShowFlags, WhereFlags } from './management-flags.ts';
 import type { Streams } from './streams.ts';
 import { safeYaml } from './yaml.ts';
-
-export interface WhereFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-}
-
-export interface ShowFlags extends WhereFlags {
-  readonly output: 'table' | 'json' | 'yaml';
-}
-
-export function where(command: Command): Command {
-  return command
-    .option('--kubeconfig <file>', 'Use this management cluster (default: $KUBECONFIG, or ~/.kube/config)')
-    .option('--context <name>', 'Use this context of the kubeconfig (default: the current one)');
-}
-
-export const output = (): Option =>
-  new Option('-o, --output <format>', 'Choose the output format: table, json or yaml')
-    .choices(['table', 'json', 'yaml'])
-    .default('table');
 
 /** `withManagement` runs a task with a client of the management cluster and closes the client afterwards. */
 export function withManagement<Answer>(

@@ -6,9 +6,9 @@
  */
 
 import { InputError } from '../common/failure.ts';
+import { version } from '../common/manifest.ts';
 import { noProgress, type Progress, progressOn } from '../common/progress.ts';
 import type { Streams } from '../common/streams.ts';
-import { version } from '../common/version.ts';
 import { describeProblem, inputErrorOf, type Problem } from '../documents/index.ts';
 import { baseOf, wayOf, withoutIgnored, withoutKnown } from './base.ts';
 import { type Compared, classOf, compared } from './compare.ts';

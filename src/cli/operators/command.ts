@@ -1,6 +1,6 @@
 /** The flags and the help of `kidp operators`. */
 import type { Command } from 'commander';
-import { output, type ShowFlags, where } from '../common/management.ts';
+import { output, type ShowFlags, where } from '../common/management-flags.ts';
 import { type Streams, terminal } from '../common/streams.ts';
 
 /** Declares `kidp operators`; `done` gets the exit code. */

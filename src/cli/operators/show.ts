@@ -9,7 +9,8 @@ import {
 import { type Client, type Condition, eachObject, getCondition, isNotFound } from '../../runtime/index.ts';
 import { liveReader, plainLine } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
-import { facts, print, type ShowFlags, table, withManagement } from '../common/management.ts';
+import { facts, print, table, withManagement } from '../common/management.ts';
+import type { ShowFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 
 export async function listOperators(flags: ShowFlags, streams: Streams): Promise<number> {

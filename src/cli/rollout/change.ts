@@ -2,7 +2,8 @@
 import { operatorDeployment } from '../../api/index.ts';
 import { ApiError, type Client } from '../../runtime/index.ts';
 import { InputError } from '../common/failure.ts';
-import { type WhereFlags, withManagement } from '../common/management.ts';
+import { withManagement } from '../common/management.ts';
+import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 import { existingRollout } from './find.ts';
 import { isFinished, type Rollout, summaryOf } from './summary.ts';

@@ -1,7 +1,7 @@
 /** The flags and the help of `kidp rollout`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { rolloutPhases } from '../../api/index.ts';
-import { output, type ShowFlags, where } from '../common/management.ts';
+import { output, type ShowFlags, where } from '../common/management-flags.ts';
 import { type Streams, terminal } from '../common/streams.ts';
 import type { ChangeFlags, Control } from './change.ts';
 import type { DecideFlags, Decision } from './decide.ts';

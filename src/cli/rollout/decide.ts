@@ -6,7 +6,8 @@ import { type Approval, approval, approvalLevel, approvalOutcome } from '../../a
 import { ApiError, type Client, isNotFound } from '../../runtime/index.ts';
 import { plainLine } from '../../runtime/internal.ts';
 import { InputError } from '../common/failure.ts';
-import { type WhereFlags, withManagement } from '../common/management.ts';
+import { withManagement } from '../common/management.ts';
+import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 import { findRollout } from './find.ts';
 

@@ -1,7 +1,8 @@
 /** `kidp rollout list` and `status`. */
 import { operatorDeployment, type RolloutPhase } from '../../api/index.ts';
 import { liveReader } from '../../runtime/internal.ts';
-import { facts, print, type ShowFlags, table, withManagement } from '../common/management.ts';
+import { facts, print, table, withManagement } from '../common/management.ts';
+import type { ShowFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 import { existingRollout } from './find.ts';
 import { isFinished, type Report, type Rollout, reportOf, type Summary, summaryOf } from './summary.ts';

@@ -4,7 +4,8 @@
  */
 import { type Client, type Clock, ConnectionError, systemClock } from '../../runtime/index.ts';
 import { plainLine, sleep } from '../../runtime/internal.ts';
-import { type WhereFlags, withManagement } from '../common/management.ts';
+import { withManagement } from '../common/management.ts';
+import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
 import { existingRollout, findRollout } from './find.ts';
 import { isFinished, type Report, reportOf } from './summary.ts';

@@ -7,7 +7,7 @@ import { createCleanup, type Platform, startReplica } from '../../platform/index
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import { type Logger, loadKubeconfig, telemetrySettings } from '../../runtime/index.ts';
 import { giveMemoryBack } from '../../runtime/internal.ts';
-import { guardOf } from '../common/allowed-addresses.ts';
+import { guardOf } from '../common/address-guard.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';
 import { InputError } from '../common/failure.ts';
 import { logOnStandardOutput } from '../common/log.ts';
@@ -66,7 +66,7 @@ async function optionsOf(flags: ServeFlags, log: Logger) {
     reportApi: flags.reportApi,
     crds: gateOptions(flags),
     revisions: { kept: flags.crdHistory },
-    rollouts: rolloutsOptions(flags, host, log),
+    rollouts: await rolloutsOptions(flags, host, log),
     guard: guardOf(flags),
     telemetry: telemetrySettings(process.env, flags.otlpEndpoint),
     dispatch: flags.crdGateOnly === true ? undefined : dispatchOptions(flags, host, log),

@@ -1,14 +1,13 @@
 /** Adds an example CRD with objects to a local cluster, so that users can try a change that breaks one of them. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { CustomResourceDefinition } from '../../api/index.ts';
 import { type Client, isAlreadyExists, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { packageFile } from '../../runtime/internal.ts';
 import { readObjects } from '../documents/index.ts';
 import { customResourceDefinitions, untilEstablished } from './definitions.ts';
 
-const fileOf = (name: string) =>
-  fileURLToPath(new URL(`../../../examples/quickstart/crd/${name}.yaml`, import.meta.url));
+const fileOf = (name: string) => packageFile(`examples/quickstart/crd/${name}.yaml`);
 
 /** `kubectl apply` warns if this annotation is missing. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';

@@ -4,12 +4,11 @@
  */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { User } from '../../controlplane/index.ts';
 import { demandAccess } from '../../platform/index.ts';
 import { readRole } from '../../policy/internal.ts';
 import { type Client, ConfigError, type Resource, type UnknownObject } from '../../runtime/index.ts';
-import { coreNamespaces } from '../../runtime/internal.ts';
+import { coreNamespaces, packageFile } from '../../runtime/internal.ts';
 import { readObjects } from '../documents/index.ts';
 
 /** A ServiceAccount by client certificate, which outlives every token: the API server knows both by the same name. */
@@ -45,7 +44,7 @@ const manifests = [
   ].map((name) => `install/${name}.yaml`),
   'connections/rbac.yaml',
   'brokers/rbac.yaml',
-].map((file) => fileURLToPath(new URL(`../../../manifests/${file}`, import.meta.url)));
+].map((file) => packageFile(`manifests/${file}`));
 
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 const resources: Readonly<Record<string, Resource>> = {

@@ -4,15 +4,14 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { API_VERSION, type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type AssetOptions, ControlPlaneError, ensureAssets } from '../../controlplane/index.ts';
 import { FleetError, findHelm, keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../fleet/index.ts';
 import type { RolloutsOptions } from '../../platform/index.ts';
 import type { Client } from '../../runtime/index.ts';
-import { coreSecrets } from '../../runtime/internal.ts';
+import { coreSecrets, packageFile } from '../../runtime/internal.ts';
 
-const charts = fileURLToPath(new URL('../../../examples', import.meta.url));
+const charts = packageFile('examples');
 const name = 'local';
 const fieldManager = 'kidp-up';
 

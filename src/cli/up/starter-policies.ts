@@ -1,17 +1,14 @@
 /** The starter policies of the repository (policies/): applied to a local cluster, or evaluated without one. */
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { PolicySource } from '../../admission/index.ts';
 import { policy } from '../../api/index.ts';
 import { emptyWorld } from '../../policy/index.ts';
 import { type Client, isAlreadyExists, type Resource } from '../../runtime/index.ts';
-import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
+import { coreNamespaces as namespaces, packageFile } from '../../runtime/internal.ts';
 import { takeInventory } from '../check/inventory.ts';
 import { inputErrorOf, readObjects } from '../documents/index.ts';
 
-const folders = ['platform', 'pod-security'].map((name) =>
-  fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url)),
-);
+const folders = ['platform', 'pod-security'].map((name) => packageFile(`policies/${name}`));
 
 const readStarter = () => readObjects(folders, Readable.from([]));
 

@@ -4,21 +4,21 @@
  */
 import { same } from '../canonical.ts';
 import { type Crd, type CrdVersion, conversionStrategy, preferredVersion, schemaOf, storageVersion } from '../crd.ts';
-import { samples } from '../instance/index.ts';
+import { applyDefaults, samples } from '../instance/index.ts';
 import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import { type Change, type Witness, worst } from '../verdict.ts';
 import { BREAKING, type Draft, Notes, RISKY, ROOT, SAFE, type Scope, type Step } from './draft.ts';
 import { pairOf } from './pair.ts';
-import { Passage, Reader } from './reading.ts';
+import { Passage, Reader, Since } from './reading.ts';
 import { compareSchemas } from './schema.ts';
 import { compareSubresources } from './versions.ts';
 import { type Readings, settle, settling } from './witness.ts';
 
 /** The number of losses that one change lists. */
 const LISTED = 5;
-/** The number of values of another type that are tried. */
-const RETYPED = 8;
+/** The number of values that are tried where the simplest one shows nothing. */
+const TRIED = 8;
 
 /** `changesAcross` lists what clients of one version lose or are refused through another. */
 export function changesAcross(before: Crd, after: Crd): Change[] {
@@ -87,17 +87,21 @@ function preferenceChange(before: World, after: World): Change[] {
 }
 
 function refusedOrLost(before: World, after: World, from: CrdVersion, to: CrdVersion): Change[] {
-  // A default that is missing or different in the new version concerns only new manifests: stored objects have theirs.
-  const drafts = draftsBetween(after.crd, from, to, 'all').filter(
-    ({ kind }) => kind !== 'default-changed' && kind !== 'default-removed',
-  );
+  const now = after.find(from.name);
+  const sources = now?.served === true && !same(schemaOf(now), schemaOf(from)) ? [from, now] : [from];
   const others = after.served.filter(({ name }) => name !== from.name && name !== to.name && before.serves(name));
   return [
-    ...shown(after, from, to, drafts, 'validated'),
+    ...sources.flatMap((each) =>
+      shown(after, each, to, meaningful(draftsBetween(after.crd, each, to, 'all')), 'validated'),
+    ),
     // Clients of a third version lose what the old preferred version did not prune.
     ...others.flatMap((each) => shown(after, each, to, fresh(before, after, each, [to, from]), 'replaced')),
   ];
 }
+
+/** A default that is missing or different in another version concerns only new manifests: stored objects have theirs. */
+const meaningful = (drafts: readonly Draft[]): readonly Draft[] =>
+  drafts.filter(({ kind }) => kind !== 'default-changed' && kind !== 'default-removed');
 
 /** Objects are written in the storage version, whichever version they are sent in. */
 function storageChange(before: World, after: World): Change[] {
@@ -137,10 +141,15 @@ function unstored(before: World, after: World): Change[] {
   if (storage === undefined) return [];
   const others = after.served.filter(({ name }) => name !== storage.name);
   return others.flatMap((version) => {
-    // The change of the storage version reports these.
-    if (version.name === before.storage?.name) return [];
     const was = before.storage === undefined ? [] : [storage, before.storage];
-    const found = shown(after, version, storage, fresh(before, after, version, was), 'stored');
+    // The change of the storage version reports what the fields that it had before lose.
+    const drafts =
+      version.name === before.storage?.name
+        ? beyond(losing(draftsBetween(after.crd, before.storage, storage, 'reading')), [
+            ...losing(draftsBetween(after.crd, version, storage, 'reading')),
+          ])
+        : fresh(before, after, version, was);
+    const found = shown(after, version, storage, drafts, 'stored');
     // A null that is dropped means the same to nearly every client.
     const lost = found
       .filter((change) => change.class === 'breaking')
@@ -164,33 +173,102 @@ function unstored(before: World, after: World): Change[] {
   });
 }
 
-/** Fields of a version that a client of another version removes when it reads an object and writes it back. */
+/** What clients of one served version remove from objects of another, or are refused, when they write them back. */
 function roundTrips(before: World, after: World): Change[] {
-  const isPreferredNow = (version: CrdVersion): boolean =>
-    version === after.preferred && version.name !== before.preferred?.name;
   return after.served.flatMap((from) =>
-    after.served.flatMap((to) => {
-      // The change of the preferred version reports what it removes.
-      if (from === to || (isPreferredNow(to) && before.serves(from.name))) return [];
-      const found = shown(after, from, to, fresh(before, after, from, [to, to]), 'replaced');
-      const lost = found.filter((change) => change.class === 'breaking');
-      if (lost.length === 0) return [];
-      return summary(
-        lost.map((change) => ({ ...change, class: 'risky', ...RISKY })),
-        {
-          version: from.name,
-          path: `spec.versions[${from.name}]`,
-          kind: 'field-not-round-tripped',
-          before: undefined,
-          after: to.name,
-          message: `A client of ${to.name} that writes an object back removes fields that only ${from.name} has.`,
-          hits: `objects written through ${to.name}`,
-          // Objects have such fields already only if the clients are new, not the fields.
-          ...(before.serves(from.name) && !before.serves(to.name) ? {} : { storedObjects: 'safe' as const }),
-        },
-      );
-    }),
+    after.served.flatMap((to) =>
+      from === to ? [] : [...removed(before, after, from, to), ...notAccepted(before, after, from, to)],
+    ),
   );
+}
+
+const isPreferredNow = (before: World, after: World, version: CrdVersion): boolean =>
+  version === after.preferred && version.name !== before.preferred?.name;
+
+/** Fields of a version that a client of another version removes when it reads an object and writes it back. */
+function removed(before: World, after: World, from: CrdVersion, to: CrdVersion): readonly Change[] {
+  // The change of the preferred version reports what it removes.
+  if (isPreferredNow(before, after, to) && before.serves(from.name)) return [];
+  const found = shown(after, from, to, fresh(before, after, from, [to, to]), 'replaced');
+  const lost = found.filter((change) => change.class === 'breaking');
+  if (lost.length === 0) return [];
+  return summary(
+    lost.map((change) => ({ ...change, class: 'risky', ...RISKY })),
+    {
+      version: from.name,
+      path: `spec.versions[${from.name}]`,
+      kind: 'field-not-round-tripped',
+      before: undefined,
+      after: to.name,
+      message: `A client of ${to.name} that writes an object back removes fields that only ${from.name} has.`,
+      hits: `objects written through ${to.name}`,
+      // Objects have such fields already only if the clients are new, not the fields.
+      ...(before.serves(from.name) && !before.serves(to.name) ? {} : { storedObjects: 'safe' as const }),
+    },
+  );
+}
+
+/** Values of a version that clients of another version read and cannot write. */
+function notAccepted(before: World, after: World, from: CrdVersion, to: CrdVersion): readonly Change[] {
+  const becomesPreferred = isPreferredNow(before, after, to);
+  // The change of the preferred version reports what it refuses of the old one.
+  if (becomesPreferred && from.name === before.preferred?.name) return [];
+  const earlier = earlierWay(before, from, before.serves(to.name) || !becomesPreferred ? to : before.preferred);
+  if (earlier !== undefined && same(schemaOf(earlier.from), schemaOf(from)) && same(schemaOf(earlier.to), schemaOf(to)))
+    return [];
+  const refusals = draftsBetween(after.crd, from, to, 'all').flatMap(refusal);
+  if (refusals.length === 0) return [];
+  const known = new Set(
+    earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all').map(wholeOf),
+  );
+  const drafts = refusals.filter((draft) => !known.has(wholeOf(draft)));
+  const since = earlier === undefined ? undefined : way(before, earlier.from, earlier.to, 'validated');
+  const found = shown(after, from, to, drafts, 'validated', since).filter((change) => change.class !== 'safe');
+  if (found.length === 0) return [];
+  // Clients that exist break if they read a value of another type, or if an update of something else is refused.
+  const graded = found.map((change) => {
+    const breaks = change.class === 'breaking' && change.storedObjects === 'breaking' && before.serves(to.name);
+    return breaks ? { ...change, ...BREAKING } : { ...change, class: 'risky' as const, ...RISKY };
+  });
+  const writes = isPreferredNow(before, after, from)
+    ? `; ${from.name} is the preferred version now: clients that name no version, such as kubectl, write through it`
+    : '';
+  return summary(graded, {
+    version: from.name,
+    path: `spec.versions[${from.name}]`,
+    kind: 'value-not-round-tripped',
+    before: undefined,
+    after: to.name,
+    message: `A client of ${to.name} reads values that only ${from.name} accepts, and is refused when it writes them${writes}.`,
+    hits: `objects written through ${from.name} that a client of ${to.name} updates or applies again`,
+    // No object has such a value yet if its version is new.
+    ...(before.serves(from.name) && !before.serves(to.name) ? {} : { storedObjects: 'safe' as const }),
+  });
+}
+
+/** The versions of these names as objects passed from one to the other before the change, if they could. */
+function earlierWay(
+  before: World,
+  from: CrdVersion,
+  to: CrdVersion | undefined,
+): { readonly from: CrdVersion; readonly to: CrdVersion } | undefined {
+  const [one, other] = [before.find(from.name), before.find(to?.name ?? '')];
+  return before.relabels && one?.served === true && other?.served === true ? { from: one, to: other } : undefined;
+}
+
+/**
+ * The draft if it is about values that are refused. Updates that a rule with oldSelf refuses do not count: it refused them
+ * to the clients of its version before. Only the values that a rule is known to refuse are tried.
+ */
+function refusal(draft: Draft): Draft[] {
+  const { probe } = draft;
+  if (probe?.expect !== 'refused' || draft.kind === 'default-added') return [];
+  if (probe.rule === undefined) return [draft];
+  const { updates, ...tried } = probe;
+  if (probe.values !== undefined) return [{ ...draft, probe: { ...tried, brief: true } }];
+  if (updates !== undefined && draft.kind.startsWith('transition-rule-')) return [];
+  const { probe: _, otherwise: _otherwise, ...undecided } = draft;
+  return [{ ...undecided, ...RISKY, decidedBy: 'syntax' }];
 }
 
 /**
@@ -205,9 +283,17 @@ function fresh(before: World, after: World, from: CrdVersion, [to, was]: readonl
   if (same(schemaOf(one), schemaOf(from)) && same(schemaOf(other), schemaOf(to))) return [];
   const found = losing(draftsBetween(after.crd, from, to, 'reading'));
   if (found.length === 0) return [];
-  const known = new Set(losing(draftsBetween(before.crd, one, other, 'reading')).map(keyOf));
-  return found.filter((draft) => !known.has(keyOf(draft)));
+  return beyond(losing(draftsBetween(before.crd, one, other, 'reading')), found);
 }
+
+/** The drafts that are not among those that are known. */
+function beyond(known: readonly Draft[], drafts: readonly Draft[]): Draft[] {
+  const keys = new Set(known.map(keyOf));
+  return drafts.filter((draft) => !keys.has(keyOf(draft)));
+}
+
+/** The whole change that a draft is about. A limit that moved further is another one. */
+const wholeOf = ({ path, kind, before, after }: Draft): string => JSON.stringify([path, kind, before, after]);
 
 const keyOf = ({ path, kind }: Draft): string => `${path} ${kind.startsWith('field-re') ? 'field-removed' : kind}`;
 
@@ -227,16 +313,27 @@ function draftsBetween({ spec }: Crd, from: CrdVersion, to: CrdVersion, scope: S
   const place = { ...ROOT, status: to.subresources?.status != null };
   const type = { apiVersion: `${spec.group}/${from.name}`, kind: spec.names.kind };
   compareSchemas(one, other, place, notes, scope === 'all' ? { resource: true, type } : { resource: true });
-  return notes.drafts.map((draft) => (draft.kind === 'type-changed' ? retyped(draft, one) : draft));
+  const stored = spec.versions.find(({ storage }) => storage);
+  return notes.drafts.map((draft) => telling(draft, one, stored === undefined ? undefined : schemaOf(stored)));
 }
 
-/** An object is emptied where a schema has another type: only one with content shows it. */
-function retyped(draft: Draft, schema: CrdSchema): Draft {
-  const { probe } = draft;
+/**
+ * The draft with the values that show it, where the simplest value does not: an object is emptied where a schema has
+ * another type, and a field that is lost reads as its default.
+ */
+function telling(draft: Draft, schema: CrdSchema, stored: CrdSchema = schema): Draft {
+  const { kind, probe } = draft;
   const field = probe === undefined ? undefined : schemaAt(schema, probe.steps);
-  if (probe === undefined || (field?.type !== 'object' && field?.type !== 'array')) return draft;
-  const values = [...samples(field, { seed: 1, count: RETYPED })];
-  return { ...draft, probe: { ...probe, values: values.reverse() } };
+  if (probe === undefined || field === undefined) return draft;
+  if (kind === 'type-changed' && (field.type === 'object' || field.type === 'array'))
+    return { ...draft, probe: { ...probe, values: [...samples(field, { seed: 1, count: TRIED })].reverse() } };
+  const filled = schemaAt(stored, probe.steps)?.default ?? field.default ?? null;
+  if (probe.expect !== 'pruned' || filled === null) return draft;
+  const known = field.enum ?? (field.type === 'boolean' ? [true, false] : []);
+  const values = [...known, ...samples(field, { seed: 1, count: TRIED })].filter(
+    (value) => !same(applyDefaults(value, field), applyDefaults(filled, field)),
+  );
+  return { ...draft, probe: { ...probe, values: values.length > 0 ? values : [filled] } };
 }
 
 function schemaAt(schema: CrdSchema, [step, ...rest]: readonly Step[]): CrdSchema | undefined {
@@ -253,30 +350,48 @@ function schemaAt(schema: CrdSchema, [step, ...rest]: readonly Step[]): CrdSchem
  */
 type Way = 'stored' | 'replaced' | 'validated';
 
-/** The drafts that objects show on this way, the worst first, until enough are found. */
-function shown(after: World, from: CrdVersion, to: CrdVersion, drafts: readonly Draft[], way: Way): Change[] {
+/**
+ * The drafts that objects show on this way, the worst first, until enough are found. What they met on the way `since`,
+ * which is that of before the change, is not shown again.
+ */
+function shown(
+  after: World,
+  from: CrdVersion,
+  to: CrdVersion,
+  drafts: readonly Draft[],
+  by: Way,
+  since?: Passage,
+): Change[] {
   const pair = pairOf(after.crd, after.crd, from, to);
   if (pair === undefined || drafts.length === 0) return [];
   const found: Change[] = [];
   let breaking = 0;
-  for (const change of settling(inSeverity(drafts), pair, readingsOf(after, from, to, way))) {
-    found.push(change.witness === undefined ? change : { ...change, witness: on(change.witness, to.name, way) });
+  for (const change of settling(inSeverity(drafts), pair, readingsOf(after, from, to, by, since))) {
+    found.push(change.witness === undefined ? change : { ...change, witness: on(change.witness, to.name, by) });
     if (change.class === 'breaking') breaking++;
     if (breaking > LISTED) break;
   }
   return found;
 }
 
-function readingsOf(after: World, from: CrdVersion, to: CrdVersion, way: Way): Readings {
-  const [own, other] = [after.reader(from), after.reader(to)];
-  if (way === 'stored') return { old: own, now: new Passage([own, other, own]) };
-  const storage = after.reader(after.storage ?? to);
-  const { spec } = after.crd;
-  const writer = { apiVersion: `${spec.group}/${to.name}`, version: other, at: 2, creates: way === 'validated' };
-  return {
-    old: new Passage([own, storage, own]),
-    now: new Passage([own, storage, other, storage, own], writer),
-  };
+function readingsOf(after: World, from: CrdVersion, to: CrdVersion, by: Way, since: Passage | undefined): Readings {
+  const own = after.reader(from);
+  const old = by === 'stored' ? own : new Passage([own, after.reader(after.storage ?? to), own]);
+  const now = way(after, from, to, by);
+  return { old, now: since === undefined ? now : new Since(now, since) };
+}
+
+function way(world: World, from: CrdVersion, to: CrdVersion, by: Way): Passage {
+  const [own, other] = [world.reader(from), world.reader(to)];
+  if (by === 'stored') return new Passage([own, other, own]);
+  const storage = world.reader(world.storage ?? to);
+  const apiVersion = `${world.crd.spec.group}/${to.name}`;
+  return new Passage([own, storage, other, storage, own], {
+    apiVersion,
+    version: other,
+    at: 2,
+    creates: by === 'validated',
+  });
 }
 
 const severity = ({ storedObjects, manifests }: Draft): number =>
@@ -288,9 +403,9 @@ const inSeverity = (drafts: readonly Draft[]): Draft[] =>
 const textOf = ({ path, kind }: Draft): string => `${path}\u0000${kind}`;
 
 /** The witness with the way that it took. */
-function on(witness: Witness, version: string, way: Way): Witness {
+function on(witness: Witness, version: string, by: Way): Witness {
   const { outcome, path, because } = witness;
-  if (way === 'stored') {
+  if (by === 'stored') {
     const lost = `${path} is pruned on every write: the storage version ${version} does not name it`;
     return { ...witness, because: outcome === 'pruned' ? lost : `stored as ${version}, ${because}` };
   }

@@ -34,6 +34,7 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
   ],
   [['field-not-stored'], 'Add the fields to the storage version first, or convert with a webhook.'],
   [['field-not-round-tripped'], 'Add the fields to every served version, or convert with a webhook.'],
+  [['value-not-round-tripped'], 'Let every served version accept the same values, or convert with a webhook.'],
   [['status-subresource-'], `Keep the subresource as it is in this version; ${NEW_VERSION}.`],
   [['scale-'], `Keep the old paths in this version; ${NEW_VERSION}.`],
   [['selectable-field-'], 'Keep the selectable field until no client selects by it.'],

@@ -4,10 +4,11 @@
  */
 
 import { same } from '../canonical.ts';
-import { applyDefaults, type Fault, prune, type Validator, validator } from '../instance/index.ts';
+import { applyDefaults, type Fault, pathText, prune, type Validator, validator } from '../instance/index.ts';
 import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Json } from '../verdict.ts';
+import type { Step } from './draft.ts';
 
 interface Read {
   readonly value: unknown;
@@ -96,7 +97,16 @@ export class Passage implements Reading {
     }
     // A default of one version that another prunes, or the other way round, is no loss.
     const gone = differences(written.value, value).map(({ path }) => path);
-    return { value, pruned: [...written.pruned, ...gone.filter((path) => pruned.has(path))] };
+    return { value, pruned: [...written.pruned, ...gone.filter((path) => isWithin(path, pruned))] };
+  }
+
+  /** What an object that its own version accepts loses on the way, and why it is refused there. */
+  meets(object: unknown): ReadonlySet<string> {
+    const [own] = this.#versions as readonly [Reader, ...Reader[]];
+    const written = own.read(object);
+    if (written.pruned.length > 0 || own.faults(written.value).length > 0) return new Set();
+    const { value, pruned } = this.read(object);
+    return new Set([...pruned, ...this.faults(value).map(nameOf)]);
   }
 
   #accepts(read: unknown, written: unknown): boolean {
@@ -113,6 +123,36 @@ export class Passage implements Reading {
   }
 }
 
+/** What an object meets on a way, and did not meet on the same way before the change. */
+export class Since implements Reading {
+  readonly #now: Passage;
+  readonly #was: Passage;
+  readonly #met = new WeakMap<object, ReadonlySet<string>>();
+
+  constructor(now: Passage, was: Passage) {
+    this.#now = now;
+    this.#was = was;
+  }
+
+  read(object: unknown): Read {
+    const { value, pruned } = this.#now.read(object);
+    const met = this.#was.meets(object);
+    this.#met.set(value as object, met);
+    return { value, pruned: pruned.filter((path) => !met.has(path)) };
+  }
+
+  faults(read: unknown, old?: unknown): readonly Fault[] {
+    const met = this.#met.get(read as object);
+    return this.#now.faults(read, old).filter((fault) => met?.has(nameOf(fault)) !== true);
+  }
+}
+
+const nameOf = ({ path, keyword, rule = '' }: Fault): string => `${path} ${keyword} ${rule}`;
+
+/** Whether a value that was pruned is at the path or around it: its default can stand there instead. */
+const isWithin = (path: string, pruned: ReadonlySet<string>): boolean =>
+  pruned.has(path) || [...pruned].some((each) => path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
+
 interface Difference {
   readonly path: string;
   readonly before: unknown;
@@ -124,15 +164,17 @@ interface Difference {
  * The values that read differently. A value that exists only afterwards does not count, because the object did not set
  * it.
  */
-export function differences(before: unknown, after: unknown, path = ''): Difference[] {
+export const differences = (before: unknown, after: unknown): Difference[] => differencesAt(before, after, []);
+
+function differencesAt(before: unknown, after: unknown, steps: readonly Step[]): Difference[] {
   if (before === after || same(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) {
-    return before.flatMap((item, index) => differences(item, after[index], `${path}[${index}]`));
+    return before.flatMap((item, index) => differencesAt(item, after[index], [...steps, index]));
   }
   if (isObject(before) && isObject(after)) {
-    return Object.keys(before).flatMap((key) => differences(before[key], after[key], `${path}.${key}`));
+    return Object.keys(before).flatMap((key) => differencesAt(before[key], after[key], [...steps, key]));
   }
-  return [{ path, before, after }];
+  return [{ path: pathText(steps), before, after }];
 }
 
 /** `touched` makes the smallest update: it sets another annotation. */

@@ -2,7 +2,7 @@
  * Turns drafts into changes: searches for an object that shows each draft, and classifies the change by whether one is
  * found.
  */
-import { sample, type Wish } from '../instance/index.ts';
+import { pathText, sample, type Wish } from '../instance/index.ts';
 import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
@@ -123,7 +123,8 @@ class Exhibition {
       if (witness !== undefined) return witness;
     }
     // Whether a rule or the surroundings of an absent field accept the object can depend on any other part of it.
-    if (probe.rule === undefined && probe.absent === undefined && probe.withoutStatus === undefined) return 'not shown';
+    const searches = (probe.rule !== undefined && probe.brief !== true) || probe.absent !== undefined;
+    if (!searches && probe.withoutStatus === undefined) return 'not shown';
     const shows = (object: Json): boolean => this.#judge(object, probe) !== undefined;
     const found = this.#sample(wishes({ ...probe, values: [] })[0] as Wish, shows);
     return (found === undefined ? undefined : this.#judge(found, probe)) ?? 'not shown';
@@ -160,8 +161,8 @@ class Exhibition {
 
   /** The effect of the change on an object; undefined if there is none. */
   #judge(object: Json, probe: Probe): Witness | undefined {
-    const around = textOf(probe.steps);
-    const place = probe.absent === undefined ? around : `${around}${textOf([probe.absent])}`;
+    const around = pathText(probe.steps);
+    const place = probe.absent === undefined ? around : `${around}${pathText([probe.absent])}`;
     const now = this.#now.read(object);
     if (probe.withoutStatus === true) return this.#judgeWithoutStatus(object, now.value);
     const faults =
@@ -241,7 +242,7 @@ const printed = (object: Json): { object?: Json } => (JSON.stringify(object).len
 /** The witness without an object: it describes one instead. */
 const said = (draft: Draft, probe: Probe): Witness => ({
   outcome: probe.expect,
-  path: textOf(probe.steps),
+  path: pathText(probe.steps),
   because: `${draft.hits ?? draft.path}: ${draft.message}`,
 });
 
@@ -268,13 +269,3 @@ function replaced(value: unknown, [step, ...rest]: readonly Step[], to: unknown)
 
 const identityOf = ({ apiVersion, kind, metadata }: Json): Json =>
   apiVersion === undefined || metadata === undefined ? {} : { apiVersion, kind, metadata };
-
-const PLAIN = /^[A-Za-z_$][\w$-]*$/;
-
-function textOf(steps: readonly Step[]): string {
-  return steps
-    .map((step) =>
-      typeof step === 'number' ? `[${step}]` : PLAIN.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`,
-    )
-    .join('');
-}

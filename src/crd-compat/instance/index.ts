@@ -6,7 +6,7 @@
  */
 export { alikeLists } from './alike.ts';
 export { applyDefaults } from './defaults.ts';
-export type { Fault } from './fault.ts';
+export { type Fault, pathText } from './fault.ts';
 export { prune } from './prune.ts';
 export { rulePlace, usesOldSelf } from './rule-program.ts';
 export { sample, samples } from './sample/index.ts';

@@ -3,6 +3,7 @@ import { type Issue, type Type, types } from '../../cel/index.ts';
 import { CompiledMatch } from '../match/match.ts';
 import type { ExceptionModel, ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
 import type { RequestPart } from '../request.ts';
+import { completed, type Steps } from '../steps.ts';
 import { composedType } from './environment.ts';
 import { type Unit, type UnitNeeds, unitFor } from './unit.ts';
 
@@ -65,10 +66,17 @@ export interface CompiledException {
  *     const { policy, issues } = compilePolicy(model);
  *     if (policy === undefined) throw new Error(issues.map(issueText).join('\n'));
  */
-export function compilePolicy(
-  model: PolicyModel,
-  options: PolicyCompileOptions = {},
-): { policy?: CompiledPolicy; issues: PolicyIssue[] } {
+export function compilePolicy(model: PolicyModel, options: PolicyCompileOptions = {}): PolicyOrIssues {
+  return completed(compileSteps(model, options));
+}
+
+interface PolicyOrIssues {
+  policy?: CompiledPolicy;
+  issues: PolicyIssue[];
+}
+
+/** `compileSteps` is `compilePolicy` with one step for each expression. */
+export function* compileSteps(model: PolicyModel, options: PolicyCompileOptions = {}): Steps<PolicyOrIssues> {
   const needs: UnitNeeds = {
     native: model.kind !== 'Policy',
     params: model.params !== undefined,
@@ -78,10 +86,19 @@ export function compilePolicy(
     costLimit: options.costLimit ?? EXPRESSION_COST_LIMIT,
   };
   const compiler = new Compiler(model.name, needs, options.watch);
-  const conditions = compiler.conditions(model.matchConditions);
-  for (const variable of model.variables) compiler.variable(variable.name, variable);
-  const rules = model.rules.flatMap((rule) => compiler.rule(rule) ?? []);
-  const mutations = model.mutations.flatMap((mutation) => compiler.mutation(mutation) ?? []);
+  const conditions = yield* compiler.conditions(model.matchConditions);
+  for (const variable of model.variables) yield compiler.variable(variable.name, variable);
+  const rules: CompiledRule[] = [];
+  for (const each of model.rules) {
+    const rule = yield* compiler.rule(each);
+    if (rule !== undefined) rules.push(rule);
+  }
+  const mutations: CompiledMutation[] = [];
+  for (const each of model.mutations) {
+    const mutation = compiler.mutation(each);
+    if (mutation !== undefined) mutations.push(mutation);
+    yield;
+  }
   const { issues } = compiler;
   if (issues.some(({ severity }) => severity === 'error')) return { issues };
   const policy: CompiledPolicy = {
@@ -99,10 +116,20 @@ export function compilePolicy(
   return { policy, issues };
 }
 
-export function compileException(
+export function compileException(model: ExceptionModel, options: PolicyCompileOptions = {}): ExceptionOrIssues {
+  return completed(compileExceptionSteps(model, options));
+}
+
+interface ExceptionOrIssues {
+  exception?: CompiledException;
+  issues: PolicyIssue[];
+}
+
+/** `compileExceptionSteps` is `compileException` with one step for each expression. */
+export function* compileExceptionSteps(
   model: ExceptionModel,
   options: PolicyCompileOptions = {},
-): { exception?: CompiledException; issues: PolicyIssue[] } {
+): Steps<ExceptionOrIssues> {
   const compiler = new Compiler(model.name, {
     native: false,
     params: false,
@@ -111,7 +138,7 @@ export function compileException(
     backend: options.backend ?? 'auto',
     costLimit: options.costLimit ?? EXPRESSION_COST_LIMIT,
   });
-  const conditions = compiler.conditions(model.matchConditions);
+  const conditions = yield* compiler.conditions(model.matchConditions);
   const { issues } = compiler;
   if (issues.length > 0) return { issues };
   const match = model.match === undefined ? undefined : new CompiledMatch(model.match, 'exclude');
@@ -135,15 +162,18 @@ class Compiler {
     return new Map([...this.#variables].map(([name, { unit }]) => [name, unit]));
   }
 
-  conditions(models: readonly (ExpressionModel & { readonly name: string })[]): readonly CompiledCondition[] {
-    return models.flatMap((each) => {
+  *conditions(models: readonly (ExpressionModel & { readonly name: string })[]): Steps<readonly CompiledCondition[]> {
+    const made: CompiledCondition[] = [];
+    for (const each of models) {
       const unit = this.#unit(each, ['bool'], this.#needs);
-      return unit === undefined ? [] : [{ name: each.name, unit }];
-    });
+      if (unit !== undefined) made.push({ name: each.name, unit });
+      yield;
+    }
+    return made;
   }
 
   /** A variable can read the variables before it. */
-  variable(name: string, model: ExpressionModel): void {
+  variable(name: string, model: ExpressionModel): undefined {
     const unit = this.#unit(model, undefined, this.#withVariables());
     if (unit !== undefined) this.#variables.set(name, { unit, type: composedType(unit.compiled.type) });
     // A broken variable is reported once, not at every use.
@@ -152,18 +182,22 @@ class Compiler {
 
   readonly #broken = new Set<string>();
 
-  rule(model: RuleModel): CompiledRule | undefined {
+  *rule(model: RuleModel): Steps<CompiledRule | undefined> {
     const needs = this.#withVariables();
     const unit = this.#unit(model.expression, ['bool'], needs);
+    yield;
     // As in Kubernetes, message expressions cannot use the authorizer.
     const message =
       model.messageExpression === undefined
         ? undefined
         : this.#unit(model.messageExpression, ['string'], { ...needs, authorizer: false });
-    const annotations = model.auditAnnotations.flatMap(({ key, value }) => {
+    yield;
+    const annotations: { key: string; unit: Unit }[] = [];
+    for (const { key, value } of model.auditAnnotations) {
       const made = this.#unit(value, ['string', 'null'], needs);
-      return made === undefined ? [] : [{ key, unit: made }];
-    });
+      if (made !== undefined) annotations.push({ key, unit: made });
+      yield;
+    }
     if (unit === undefined) return undefined;
     if (model.ratchet && unit.parts.includes('oldObject')) {
       this.#complain(

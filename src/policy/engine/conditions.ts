@@ -29,7 +29,9 @@ export function conditionsAnswer(
   let answer = MET;
   const errors: string[] = [];
   let cost = 0;
-  for (const { name, unit } of conditions) {
+  for (const [index, { name, unit }] of conditions.entries()) {
+    if (index > 0 && scope.clock.isLate())
+      return { answer: 'error', message: 'the deadline passed before all match conditions were evaluated', name };
     const missing = unit.plain ? undefined : scope.missing(unit);
     if (missing !== undefined) {
       if (answer === MET) answer = { answer: missing, message: '', name };

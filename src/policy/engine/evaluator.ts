@@ -24,6 +24,8 @@ const OUT_OF_TIME = 'the deadline passed before this rule was evaluated';
 const MAX_EXPLAINED = 100;
 /** The number of rules that are evaluated between two checks of the deadline. */
 const RULES_BETWEEN_LOOKS = 32;
+/** A rule that cost more than this is followed by a check. */
+const COST_OF_A_LOOK = 10_000;
 
 /**
  * The last evaluation number of the process: a shared variable is charged once per policy and number. No result depends
@@ -99,6 +101,7 @@ export class RuleEvaluator {
     }
     const { scope } = this.#view;
     const result = split === undefined ? scope.evaluate(unit) : scope.evaluateTerms(unit, split);
+    this.#lookAfter(unit);
     if (result !== true) for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);
     return unit.cost * owners.length;
   }
@@ -109,6 +112,11 @@ export class RuleEvaluator {
     this.#sinceLook = 0;
     this.#late = this.#evaluation.clock.isLate();
     return this.#late;
+  }
+
+  /** Checks the deadline before the next rule if this one may have taken long: some functions cost little and take long. */
+  #lookAfter(unit: Unit): void {
+    if (unit.cost > COST_OF_A_LOOK || this.#outcome.passes) this.#sinceLook = RULES_BETWEEN_LOOKS;
   }
 
   #policy(policy: CompiledPolicy, position: number): void {
@@ -187,6 +195,7 @@ export class RuleEvaluator {
         continue;
       }
       const result = scope.evaluate(unit);
+      this.#lookAfter(unit);
       cost += this.#charge(unit, stamp);
       if (cost > costLimit) {
         for (const each of rules.slice(index)) this.#failed(policy, each, position, OUT_OF_BUDGET);

@@ -10,7 +10,7 @@ import type { AdmissionRequest } from '../request.ts';
 import { HIDDEN, Sensitive } from '../why/index.ts';
 import type { World } from '../world.ts';
 import type { CompiledPolicy } from './compile.ts';
-import { decide } from './decide.ts';
+import { type DecideOptions, decide } from './decide.ts';
 import { EvaluationClock } from './evaluation-clock.ts';
 import { findParams } from './params.ts';
 import type { Evaluation, Scope } from './scope.ts';
@@ -68,12 +68,14 @@ export function explainPolicy(
   target: PolicySet | CompiledPolicy,
   request: AdmissionRequest,
   world: World,
+  limits: Omit<DecideOptions, 'passes'> = {},
 ): readonly PolicyExplanation[] {
   const set = 'index' in target ? target : policySet({ policies: [target] });
-  const { results } = decide(set, request, world, { passes: true });
+  const { results } = decide(set, request, world, { passes: true, ...limits });
   return set.policies.map((policy) => {
     const own = results.filter((each) => isOf(each, policy));
-    return explainOne(set, policy, request, world, own);
+    const evaluation = { questions: new Map(), clock: new EvaluationClock(limits.deadline) };
+    return explainOne(set, policy, request, world, own, evaluation);
   });
 }
 
@@ -86,9 +88,9 @@ function explainOne(
   request: AdmissionRequest,
   world: World,
   results: readonly RuleResult[],
+  evaluation: Evaluation,
 ): PolicyExplanation {
   const { model } = policy;
-  const evaluation: Evaluation = { questions: new Map(), clock: new EvaluationClock() };
   const { scope, path, match: matcher } = viewOf(set, policy, request, world, evaluation);
   const { subject } = scope;
   const match = [
@@ -152,13 +154,19 @@ function pictureOf(name: string, unit: Unit, scope: Scope, sensitive: Sensitive)
   const base = { name, expression: unit.text };
   const missing = scope.missing(unit);
   if (missing !== undefined) return { ...base, shown: `needs ${missing.detail}`, picture: unit.text, cost: 0 };
+  if (scope.clock.isLate())
+    return { ...base, shown: 'not evaluated: the deadline passed', picture: unit.text, cost: 0 };
   const hidden = sensitive.hidesUnit(unit);
   const redact = ({ path, value }: { path: string | undefined; value: Result }): string | undefined => {
     if (hidden) return typeof value === 'boolean' && path === undefined ? undefined : HIDDEN;
     // The value itself may be shown, but an object on the path to it contains sensitive siblings.
     return typeof value === 'object' && value !== null && sensitive.hidesWithin(path) ? HIDDEN : undefined;
   };
-  const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), sensitive.any ? { redact } : {});
+  scope.clock.startExpression();
+  const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), {
+    budget: scope.clock.newBudget(),
+    ...(sensitive.any ? { redact } : {}),
+  });
   const shown = hidden && typeof result !== 'boolean' ? HIDDEN : show(result, 200);
   return { ...base, shown, picture, cost };
 }

@@ -10,7 +10,9 @@ export {
   type CompiledPolicy,
   type CompiledRule,
   compileException,
+  compileExceptionSteps,
   compilePolicy,
+  compileSteps,
   type PolicyCompileOptions,
 } from './compile.ts';
 export { type AskAuthorizer, type DecideOptions, decide, decideWithAuthorizer } from './decide.ts';

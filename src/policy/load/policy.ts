@@ -1,12 +1,14 @@
 /** Reads a Policy from a cluster or a file into the model that is compiled. */
 import { kindNamed, kinds, type Policy, policy as policyKind } from '../../api/index.ts';
 import { nearest } from '../../cel/internal.ts';
+import { matchesType } from '../match/types.ts';
 import type { ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import { milliseconds } from './dates.ts';
 import { type Envelope, openEnvelope } from './envelope.ts';
 import { readMatch } from './match.ts';
 import { readPodControllers } from './pod-controllers.ts';
+import { readResourceType } from './resource-types.ts';
 
 type Spec = Policy['spec'];
 type Written<T> = { readonly [K in keyof T]?: T[K] };
@@ -109,6 +111,15 @@ const TAKEN = new Set(
 /** Subresources that support CONNECT only. */
 const CONNECTED = /^core\/[^/]+\/(Pod|Service|Node)\/(exec|attach|portforward|proxy)$/;
 
+/** A TokenReview contains the credentials of a user, which no message and no report may show. */
+const tokenReview = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  resource: 'tokenreviews',
+  subresource: '',
+};
+
 /** Checks that a schema cannot express: reserved names, duplicate names and unknown kinds. */
 function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<PolicyIssue> {
   for (const [index, { name }] of (spec.context ?? []).entries()) {
@@ -130,6 +141,12 @@ function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<Poli
     const path = `spec.selector.resourceTypes[${index}]`;
     const message = `${path}: unknown kind ${text}: ${hint}`;
     yield { severity: 'warning', code: 'unknown_kind', policy, path, message };
+  }
+  for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {
+    if (!matchesType({ ...readResourceType(text), equivalent: true }, tokenReview)) continue;
+    const path = `spec.selector.resourceTypes[${index}]`;
+    const message = `${path}: ${text} selects TokenReviews, which contain credentials of users: name other kinds`;
+    yield { severity: 'error', code: 'selects_tokens', policy, path, message };
   }
   const connects = spec.selector?.operations?.includes('CONNECT') === true;
   for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {

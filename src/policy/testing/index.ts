@@ -8,6 +8,7 @@ export { type Coverage, percent, sum as sumCoverage, type Uncovered } from './co
 export { mismatch } from './mismatch.ts';
 export type { PolicyTest } from './request.ts';
 export {
+  policyTestSteps,
   type RuleCoverage,
   runPolicyTests,
   type TestReport,

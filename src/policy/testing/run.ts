@@ -2,7 +2,7 @@
 import type { PolicyDecision, RuleResult } from '../decision.ts';
 import {
   type CompiledPolicy,
-  compilePolicy,
+  compileSteps,
   decide,
   explainPolicy,
   type PolicySet,
@@ -12,6 +12,7 @@ import type { ExpressionModel, PolicyIssue, PolicyModel } from '../model.ts';
 import { mutate } from '../mutation/index.ts';
 import type { AdmissionRequest } from '../request.ts';
 import { resultText } from '../result-text.ts';
+import { completed, type Steps } from '../steps.ts';
 import { type Actual, differences } from './compare.ts';
 import { type Coverage, ExpressionCoverage, percent, sum } from './coverage.ts';
 import { mismatch } from './mismatch.ts';
@@ -51,6 +52,8 @@ export interface TestRunOptions {
   readonly coverage?: boolean;
   /** In milliseconds since 1970. A test that has not started by then fails. */
   readonly deadline?: number;
+  /** The time limit of one test. A test that takes longer is ended and fails. */
+  readonly testMilliseconds?: number;
 }
 
 /**
@@ -61,23 +64,30 @@ export interface TestRunOptions {
  *     console.log(`${coverage.percent} % covered`);
  */
 export function runPolicyTests(model: PolicyModel, options: TestRunOptions = {}): TestReport {
+  return completed(policyTestSteps(model, options));
+}
+
+/** `policyTestSteps` is `runPolicyTests` with one step for each expression and test. */
+export function* policyTestSteps(model: PolicyModel, options: TestRunOptions = {}): Steps<TestReport> {
   const watched = new Map<string, ExpressionCoverage>();
   const watch = ({ path }: ExpressionModel): ExpressionCoverage['watch'] => {
     const coverage = new ExpressionCoverage(path);
     watched.set(path, coverage);
     return coverage.watch;
   };
-  const { policy, issues } = compilePolicy(model, options.coverage === false ? {} : { watch });
+  const { policy, issues } = yield* compileSteps(model, options.coverage === false ? {} : { watch });
   if (policy === undefined) return { policy: model.name, issues, results: [], rules: [], coverage: NOTHING };
   expectAll(policy, watched);
   // Tests use the default platform namespace; a policy covers it with `includeSystemNamespaces`.
   const set = policySet({ policies: [policy] });
   const seen = new Map<string, { held: boolean; violated: boolean }>();
-  const { deadline = Number.POSITIVE_INFINITY } = options;
-  const results = model.tests.map((each, index) => {
+  const { deadline = Number.POSITIVE_INFINITY, testMilliseconds: limit } = options;
+  const results: TestResult[] = [];
+  for (const [index, each] of model.tests.entries()) {
     const test = each as unknown as PolicyTest;
-    return Date.now() < deadline ? run(test, index, model, set, seen) : notRun(test, index);
-  });
+    results.push(Date.now() < deadline ? runWithin(limit, { test, index, model, set, seen }) : notRun(test, index));
+    yield;
+  }
   const rules = model.rules.map(({ name, expression }) => ({
     rule: name,
     path: expression.path.replace(/\.expression$/, ''),
@@ -104,19 +114,32 @@ function expectAll(policy: CompiledPolicy, watched: ReadonlyMap<string, Expressi
   for (const { model: mutation, unit } of policy.mutations) add(mutation.expression.path, unit, false);
 }
 
-function run(
-  test: PolicyTest,
-  index: number,
-  model: PolicyModel,
-  set: PolicySet,
-  seen: Map<string, { held: boolean; violated: boolean }>,
-): TestResult {
+interface TestRun {
+  readonly test: PolicyTest;
+  readonly index: number;
+  readonly model: PolicyModel;
+  readonly set: PolicySet;
+  readonly seen: Map<string, { held: boolean; violated: boolean }>;
+}
+
+function runWithin(milliseconds: number | undefined, one: TestRun): TestResult {
+  if (milliseconds === undefined) return run(one, undefined);
+  const deadline = Date.now() + milliseconds;
+  const result = run(one, deadline);
+  if (Date.now() < deadline) return result;
+  // What was evaluated after the limit is an error, which a test may even expect.
+  const late = `took longer than ${milliseconds} ms, and each matching object would too. Make the expressions of the policy cheaper, or the objects of the test smaller`;
+  return { ...result, passed: false, failures: [late] };
+}
+
+function run({ test, index, model, set, seen }: TestRun, deadline: number | undefined): TestResult {
   const path = `spec.tests[${index}]`;
+  const limits = deadline === undefined ? {} : { deadline };
   const request = requestOf(test);
   const world = worldOf(test, model);
-  const mutation = mutate(set, request, world);
+  const mutation = mutate(set, request, world, limits);
   const mutated: AdmissionRequest = mutation.changed ? { ...request, object: mutation.object } : request;
-  const decision = decide(set, mutated, world, { passes: true });
+  const decision = decide(set, mutated, world, { passes: true, ...limits });
   note(decision, seen);
   const results = [...mutation.results, ...decision.results];
   const actual: Actual = {
@@ -129,7 +152,7 @@ function run(
     object: mutation.changed ? mutation.object : request.object,
   };
   // The decision does not show whether a policy matched that only mutates and changed nothing.
-  const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world);
+  const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world, limits);
   const notMatched = explanation?.matched === 'no' ? `the policy does not match: ${mismatch(explanation)}` : undefined;
   const isEmpty = test.object === undefined && test.oldObject === undefined;
   const failures = [

@@ -2,6 +2,7 @@
 import { type Environment, type Expr, parse, type Source } from '../../cel/index.ts';
 import { policyEnvironment } from '../engine/environment.ts';
 import type { ExpressionModel, PolicyModel } from '../model.ts';
+import type { Steps } from '../steps.ts';
 
 export type Wanted = 'bool' | 'string' | 'string or null' | 'anything';
 
@@ -14,24 +15,32 @@ export interface CheckedExpression {
   readonly variable?: string;
 }
 
-/** Expressions that do not parse are omitted; compiling the policy reports them. */
-export function expressionsOf(model: PolicyModel): readonly CheckedExpression[] {
+/** Expressions that do not parse are omitted; compiling the policy reports them. One step parses one expression. */
+export function* expressionsOf(model: PolicyModel): Steps<readonly CheckedExpression[]> {
   const found: CheckedExpression[] = [];
-  const add = (each: ExpressionModel | undefined, wanted: Wanted, variable?: string): void => {
-    if (each === undefined) return;
-    const { source, ast } = parseOnce(each.text);
-    if (ast !== undefined)
-      found.push({ path: each.path, source, ast, wanted, ...(variable === undefined ? {} : { variable }) });
-  };
-  for (const variable of model.variables) add(variable, 'anything', variable.name);
-  for (const condition of model.matchConditions) add(condition, 'bool');
-  for (const rule of model.rules) {
-    add(rule.expression, 'bool');
-    add(rule.messageExpression, 'string');
-    for (const { value } of rule.auditAnnotations) add(value, 'string or null');
+  for (const { expression, ...about } of writtenIn(model)) {
+    const { source, ast } = parseOnce(expression.text);
+    if (ast !== undefined) found.push({ path: expression.path, source, ast, ...about });
+    yield;
   }
-  for (const mutation of model.mutations) add(mutation.expression, 'anything');
   return found;
+}
+
+interface Written {
+  readonly expression: ExpressionModel;
+  readonly wanted: Wanted;
+  readonly variable?: string;
+}
+
+function* writtenIn(model: PolicyModel): Iterable<Written> {
+  for (const variable of model.variables) yield { expression: variable, wanted: 'anything', variable: variable.name };
+  for (const condition of model.matchConditions) yield { expression: condition, wanted: 'bool' };
+  for (const { expression, messageExpression, auditAnnotations } of model.rules) {
+    yield { expression, wanted: 'bool' };
+    if (messageExpression !== undefined) yield { expression: messageExpression, wanted: 'string' };
+    for (const { value } of auditAnnotations) yield { expression: value, wanted: 'string or null' };
+  }
+  for (const { expression } of model.mutations) yield { expression, wanted: 'anything' };
 }
 
 /** `plainEnvironment` returns the names that every expression of the policy may use, with an untyped object. */

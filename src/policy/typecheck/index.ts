@@ -7,4 +7,4 @@
 export { kubernetesSchemas } from './kubernetes-schemas.ts';
 export { openApiSchemas } from './openapi-schemas.ts';
 export { combineSchemas, crdSchemas, platformSchemas, type SchemaKind, type SchemaSource } from './schemas.ts';
-export { type TypeCheckReport, typeCheck, typeCheckPolicy } from './typecheck.ts';
+export { type TypeCheckReport, typeCheck, typeCheckPolicy, typeCheckSteps } from './typecheck.ts';

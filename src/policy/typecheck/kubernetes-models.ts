@@ -1,9 +1,9 @@
 /**
- * Schemas of built-in Kubernetes types without a cluster, from the models of the client library, which declare the
- * types of their fields. Each model is a small file that is loaded when a schema first refers to it.
+ * Schemas of built-in Kubernetes types without a cluster, from the fields of the models of the client library. A schema is made when
+ * another one first refers to it.
  */
-import { createRequire } from 'node:module';
 import type { Schema } from '../../cel/index.ts';
+import { attributesOf } from './kubernetes-attributes.ts';
 
 const PREFIX = '#/kubernetes/';
 
@@ -32,23 +32,13 @@ const MODELS = new Map<string, Schema>();
 /** The metadata of every object. */
 export const METADATA = modelReference('V1ObjectMeta');
 
-interface Attribute {
-  readonly baseName: string;
-  readonly type: string;
-  readonly format: string;
-}
-
-const load = createRequire(import.meta.url);
-
 function schemaOf(model: string): Schema {
   if (!/^\w+$/.test(model)) return {};
-  const module = load(`@kubernetes/client-node/dist/gen/models/${model}.js`) as Readonly<
-    Record<string, { readonly attributeTypeMap: readonly Attribute[] } | undefined>
-  >;
-  const attributes = module[model]?.attributeTypeMap ?? [];
   return {
     type: 'object',
-    properties: Object.fromEntries(attributes.map((each) => [each.baseName, fieldSchema(each.type, each.format)])),
+    properties: Object.fromEntries(
+      attributesOf(model).map(([name, type, format]) => [name, fieldSchema(type, format)]),
+    ),
   };
 }
 

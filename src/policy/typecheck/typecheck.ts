@@ -17,6 +17,7 @@ import {
 import { SHORTHANDS } from '../engine/environment.ts';
 import { resourceTypeText } from '../load/index.ts';
 import type { PolicyIssue, PolicyModel } from '../model.ts';
+import { completed, type Steps } from '../steps.ts';
 import { constructedTypes } from './constructed.ts';
 import { costOf, EXPRESSION_LIMIT, LARGE, USUAL } from './cost.ts';
 import { type CheckedExpression, expressionsOf, plainEnvironment, type Wanted } from './expressions.ts';
@@ -41,6 +42,11 @@ export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssu
  * estimates their cost.
  */
 export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): TypeCheckReport {
+  return completed(typeCheckSteps(model, schemas));
+}
+
+/** `typeCheckSteps` is `typeCheckPolicy` with one step for each expression and type. */
+export function* typeCheckSteps(model: PolicyModel, schemas: SchemaSource): Steps<TypeCheckReport> {
   const { matched, missing } = matchedTypes(model, schemas);
   const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
     const hint =
@@ -51,18 +57,18 @@ export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): Type
   });
   issues.push(...templateIssues(model, schemas));
   const base = environmentOf(model, schemas, issues);
-  const expressions = expressionsOf(model);
+  const expressions = yield* expressionsOf(model);
   const outcomes = expressions.map(() => new Outcome());
   let cost = 0;
-  const groups = groupsOf(matched, expressions);
+  const groups = yield* groupsOf(matched, expressions);
   for (const group of groups) {
-    const found = checkAgainst(group[0] as MatchedType, base, expressions);
+    const found = yield* checkAgainst(group[0] as MatchedType, base, expressions);
     for (const [index, result] of found.results.entries()) outcomes[index]?.add(result, group);
     cost = Math.max(cost, found.cost);
   }
   if (groups.length === 0) {
     // Without a known kind nothing is type-checked, but the cost of a loop over literals does not depend on the kind.
-    const found = checkAgainst({ name: 'any kind', types: undefined }, base, expressions);
+    const found = yield* checkAgainst({ name: 'any kind', types: undefined }, base, expressions);
     for (const [index, result] of found.results.entries()) {
       outcomes[index]?.add(
         result.filter(({ code }) => code === TOO_EXPENSIVE),
@@ -71,9 +77,10 @@ export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): Type
     }
     cost = found.cost;
   }
-  expressions.forEach((expression, index) => {
+  for (const [index, expression] of expressions.entries()) {
     issues.push(...(outcomes[index] as Outcome).issues(model, expression, matched.length));
-  });
+    yield;
+  }
   return { issues, matchedTypes: matched.map(({ name }) => name), cost };
 }
 
@@ -141,23 +148,24 @@ function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: Policy
  * Groups types that are identical for these expressions: expressions that read only metadata are checked once, not for
  * each of a hundred kinds.
  */
-function groupsOf(
+function* groupsOf(
   matched: readonly MatchedType[],
   expressions: readonly CheckedExpression[],
-): readonly (readonly MatchedType[])[] {
-  const fields = fieldsRead(expressions);
+): Steps<readonly (readonly MatchedType[])[]> {
+  const fields = yield* fieldsRead(expressions);
   const groups = new Map<unknown, MatchedType[]>();
   for (const each of matched) {
     const key = keyOf(each.types, fields);
     const known = groups.get(key);
     if (known === undefined) groups.set(key, [each]);
     else known.push(each);
+    yield;
   }
   return [...groups.values()];
 }
 
 /** Returns the top-level fields that are read; undefined if an expression reads the whole object. */
-function fieldsRead(expressions: readonly CheckedExpression[]): readonly string[] | undefined {
+function* fieldsRead(expressions: readonly CheckedExpression[]): Steps<readonly string[] | undefined> {
   const fields = new Set<string>();
   for (const { ast } of expressions) {
     for (const { variable, path } of reads(ast)) {
@@ -167,6 +175,7 @@ function fieldsRead(expressions: readonly CheckedExpression[]): readonly string[
       if (first === undefined || first === '*') return undefined;
       fields.add(first);
     }
+    yield;
   }
   return [...fields].sort();
 }
@@ -194,17 +203,18 @@ interface Found {
   readonly cost: number;
 }
 
-function checkAgainst(
+function* checkAgainst(
   { types: object }: MatchedType,
   base: Environment,
   expressions: readonly CheckedExpression[],
-): Found {
+): Steps<Found> {
   const providers = object === undefined ? [] : [object.provider, constructedTypes(object)];
   const typed = base.extend({ variables: objectVariables(object), types: providers });
   const composed: Record<string, Type> = {};
   let environment = withComposed(typed, composed);
   let cost = 0;
-  const results = expressions.map((expression) => {
+  const results: (readonly Issue[])[] = [];
+  for (const expression of expressions) {
     const { checked, issues } = check(expression.source, expression.ast, environment);
     if (expression.variable !== undefined) {
       // An issue of a variable is reported at its definition, not at every use.
@@ -212,10 +222,13 @@ function checkAgainst(
       environment = withComposed(typed, composed);
     }
     const absent = absentParts(expression, object);
-    if (checked === undefined || absent.length > 0) return [...absent, ...issues];
-    cost += costOf(checked, object, USUAL);
-    return [...wrongResult(expression, checked), ...expensive(expression, checked, object)];
-  });
+    if (checked === undefined || absent.length > 0) results.push([...absent, ...issues]);
+    else {
+      cost += costOf(checked, object, USUAL);
+      results.push([...wrongResult(expression, checked), ...expensive(expression, checked, object)]);
+    }
+    yield;
+  }
   return { results, cost };
 }
 

@@ -1,8 +1,9 @@
 /** The connection of a binding: a Kubernetes Secret in the namespace of its user, deleted with the user. */
 import { createHash } from 'node:crypto';
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
+import { RESOURCE_UID_LABEL } from '../../broker/index.ts';
 import { controllerOf, controllerReference, type KubernetesObject } from '../../runtime/index.ts';
-import { describeObject, type OwnedObject } from '../platform/ownership.ts';
+import { type Binding, describeObject, type OwnedObject } from '../platform/ownership.ts';
 
 export interface SecretObject extends KubernetesObject {
   type?: string;
@@ -23,8 +24,12 @@ const SOURCE_ANNOTATION = `${GROUP}/binding-source`;
 const REVISION_ANNOTATION = `${GROUP}/binding-revision`;
 const CONTENT_ANNOTATION = `${GROUP}/binding-content`;
 
+type Named = Pick<KubernetesObject, 'kind'> & {
+  readonly metadata: { readonly namespace?: string; readonly name: string };
+};
+
 /** `connectionName` is stable per pair of user and source. A digest separates pairs whose names run together. */
-export function connectionName(user: OwnedObject, source: OwnedObject): string {
+export function connectionName(user: Named, source: Named): string {
   const parts = [user, source].map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]);
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 8);
   const words = [user.kind, user.metadata.name, source.kind, source.metadata.name].join('-').toLowerCase();
@@ -79,7 +84,23 @@ export function isCurrent(copy: SecretObject, source: OwnedObject, revision: str
   );
 }
 
-export const isCopyOf = (copy: KubernetesObject, user: OwnedObject): boolean =>
+/**
+ * `bindingsIn` returns the bindings in a status that can be ours: a forged one must not name another Secret as the
+ * connection. What it names is still only a copy if `isCopyOf` says so.
+ */
+export const bindingsIn = (user: Named & { readonly status?: { readonly bindings?: readonly Binding[] } }): Binding[] =>
+  (user.status?.bindings ?? []).filter(
+    ({ kind, namespace, name, connectionSecret: secret }) =>
+      secret === undefined || secret === connectionName(user, { kind, metadata: { namespace, name } }),
+  );
+
+/** `isMadeFor` reports whether a Secret has the connection of a source: the platform or its broker wrote it for that. */
+export const isMadeFor = ({ metadata }: SecretObject, { metadata: { uid } }: OwnedObject): boolean =>
+  uid !== undefined &&
+  (metadata.labels?.[RESOURCE_UID_LABEL] === uid ||
+    metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) === true);
+
+export const isCopyOf = (copy: KubernetesObject, user: Pick<KubernetesObject, 'metadata'>): boolean =>
   controllerOf(copy)?.uid === user.metadata.uid;
 
 /** `contentOf` returns a digest of all keys and values. */

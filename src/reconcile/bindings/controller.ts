@@ -243,7 +243,10 @@ function conflictAmong(
   return [second.source, { kind: 'variable', text, kept: isBound(first.source) && isBound(second.source) }];
 }
 
-/** Fields and condition are removed once the object has no dependencies. */
+/**
+ * Fields and condition are removed once the object has no dependencies. Entries of other writers stay in the list when
+ * ours are applied, so they are removed afterwards.
+ */
 async function writeStatus(
   client: Client,
   kind: Kind,
@@ -252,22 +255,29 @@ async function writeStatus(
   bindings: readonly Binding[],
   now: number,
 ): Promise<void> {
-  const observedGeneration = user.metadata.generation ?? 0;
+  const { name, namespace = '', resourceVersion } = user.metadata;
+  let written: Pick<OwnedObject, 'metadata' | 'status'> | undefined;
   if (decision === undefined) {
-    const { name, namespace = '', resourceVersion } = user.metadata;
     const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
     const body = { apiVersion: user.apiVersion, kind: user.kind, metadata };
     if (conditionOf(user, 'DependenciesBound') === undefined && user.status?.bindings === undefined) return;
-    await client.apply(kind.resource, body, { subresource: 'status', fieldManager, force: true });
-    return;
+    written = await client.apply(kind.resource, body, { subresource: 'status', fieldManager, force: true });
+  } else {
+    const conditions = [{ ...decision.condition, observedGeneration: user.metadata.generation ?? 0 }];
+    const desired = { conditions, fields: { bindings: [...bindings] } };
+    written = await applyStatus(client, kind.resource, user, desired, { now, fieldManager });
   }
-  const conditions = [{ ...decision.condition, observedGeneration }];
-  await applyStatus(
-    client,
+  const { status, metadata } = written ?? user;
+  if (isDeepStrictEqual(status?.bindings ?? [], bindings)) return;
+  const body = {
+    metadata: { resourceVersion: metadata.resourceVersion },
+    status: { bindings: bindings.length === 0 ? null : bindings },
+  };
+  await client.patch(
     kind.resource,
-    user,
-    { conditions, fields: { bindings: [...bindings] } },
-    { now, fieldManager },
+    { namespace, name },
+    { type: 'merge', body },
+    { subresource: 'status', fieldManager },
   );
 }
 

@@ -9,6 +9,7 @@ import {
   credentialsOf,
   isCopyOf,
   isCurrent,
+  isMadeFor,
   type SecretObject,
 } from './connection.ts';
 import type { Obstacle } from './decide.ts';
@@ -44,7 +45,9 @@ export async function copyConnection(
 async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {
   try {
     const key = { namespace: source.metadata.namespace ?? '', name };
-    return credentialsOf(source, await client.get<SecretObject>(kubernetesSecrets, key));
+    const secret = await client.get<SecretObject>(kubernetesSecrets, key);
+    // A forged status must not name another Secret of the namespace as the connection.
+    return isMadeFor(secret, source) ? credentialsOf(source, secret) : undefined;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -5,6 +5,7 @@
  * Objects without dependencies are left alone. This module must not know how anything is deployed; deployment
  * controllers read the status.
  */
+export { bindingsIn, isCopyOf } from './connection.ts';
 export { addBindingReconcilers } from './controller.ts';
 export {
   type Dependency,

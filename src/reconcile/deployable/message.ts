@@ -9,6 +9,7 @@ import {
   type RequestEvent,
   requestEvent,
 } from '../../broker/index.ts';
+import { bindingsIn } from '../bindings/index.ts';
 import { type Deployable, type Facts, kindOf, type OutboxEntry } from './deployable.ts';
 
 interface Reply {
@@ -73,8 +74,9 @@ export function traceOf(deploymentId: string): string {
 /** Encrypted connection values by the name of the connection Secret. */
 export type Sealed = ReadonlyMap<string, string>;
 
-function bindingsOf({ metadata, status = {} }: Deployable, sealed: Sealed): BoundConnection[] {
-  return (status.bindings ?? []).map(({ kind, namespace, name, connectionSecret, revision }) => ({
+function bindingsOf(object: Deployable, sealed: Sealed): BoundConnection[] {
+  const { metadata } = object;
+  return bindingsIn(object).map(({ kind, namespace, name, connectionSecret, revision }) => ({
     kind,
     namespace,
     name,

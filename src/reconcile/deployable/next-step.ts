@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { ABANDON_CLEANUP_ANNOTATION, CLEANUP_FINALIZER } from '../../api/index.ts';
 import { formatDeploymentId, parseDeploymentId } from '../../broker/index.ts';
 import { hasFinalizer } from '../../runtime/index.ts';
+import { bindingsIn } from '../bindings/index.ts';
 import { instantOf, millisecondsOf, share } from './backoff.ts';
 import type { Cause, Deployable, DeployableStatus, Facts, OutboxEntry, Step } from './deployable.ts';
 import { currentReport, describeStatus, type Surroundings, unsent } from './describe.ts';
@@ -56,7 +57,7 @@ function deploymentCause(object: Deployable, facts: Facts, now: number): Cause |
   if (current.generation !== metadata.generation) return 'generation';
   if (isTakenOver(status, facts)) return 'take-over';
   if (retryWanted(object)) return 'retry';
-  if (bindingsDigest(status) !== (status.dispatchedBindings ?? '')) return 'bindings';
+  if (bindingsDigest(object) !== (status.dispatchedBindings ?? '')) return 'bindings';
   return retryCause(status, now);
 }
 
@@ -127,13 +128,14 @@ function deletionBlocker(status: DeployableStatus, { target, broker }: Facts): B
 
 /** `intent` creates a new deployment and its message in one value; it replaces unsent messages. */
 function intent(
-  { metadata }: Deployable,
+  object: Deployable,
   status: DeployableStatus,
   action: 'Deploy' | 'Delete',
   cause: Cause,
   { target }: Facts,
   now: number,
 ): DeployableStatus {
+  const { metadata } = object;
   const { nextAttemptAt, awaiting, failures, retried, dispatchedBindings, ...rest } = status;
   const before = parseDeploymentId(status.deploymentId ?? '');
   const generation = Math.max(metadata.generation ?? 0, before?.generation ?? 0);
@@ -150,7 +152,7 @@ function intent(
   const broker = brokerNameOf(status, target);
   const name = target?.request.name ?? status.targetRef?.name ?? '';
   const wantedRetry = retryValue(metadata.annotations) ?? retried;
-  const bindings = action === 'Deploy' ? bindingsDigest(status) : dispatchedBindings;
+  const bindings = action === 'Deploy' ? bindingsDigest({ ...object, status }) : dispatchedBindings;
   return {
     ...rest,
     deploymentId,
@@ -286,7 +288,8 @@ function withOwner({ spec, status = {} }: Deployable): DeployableStatus {
 }
 
 /** A digest that changes with the bindings or their revisions; empty without bindings. */
-function bindingsDigest({ bindings = [] }: DeployableStatus): string {
+function bindingsDigest(object: Deployable): string {
+  const bindings = bindingsIn(object);
   if (bindings.length === 0) return '';
   const lines = bindings.map(({ kind, namespace, name, connectionSecret, revision }) =>
     JSON.stringify([kind, namespace, name, connectionSecret ?? '', revision ?? '']),

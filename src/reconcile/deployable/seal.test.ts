@@ -1,30 +1,42 @@
 import { expect, test } from 'vitest';
 import { ApiError, type Client } from '../../runtime/index.ts';
+import { connectionName } from '../bindings/connection.ts';
 import type { Deployable } from './deployable.ts';
 import { sealedBindings } from './seal.ts';
 
+const names = { kind: 'Service', metadata: { name: 'api', namespace: 'team' } };
+const copyName = connectionName(names, { kind: 'Database', metadata: { namespace: 'team', name: 'users' } });
+const users = { kind: 'Database', namespace: 'team', name: 'users', connectionSecret: copyName };
 const object = {
-  metadata: { name: 'api', namespace: 'team' },
+  ...names,
+  metadata: { ...names.metadata, uid: 'u' },
   status: {
-    bindings: [
-      { kind: 'Database', namespace: 'team', name: 'users', connectionSecret: 'users-copy' },
-      { kind: 'Service', namespace: 'team', name: 'other' },
-    ],
+    bindings: [users, { kind: 'Service', namespace: 'team', name: 'other' }],
   },
 } as unknown as Deployable;
 
 const clientWith = (get: (key: { name: string }) => unknown): Client =>
   ({ get: async (_resource: unknown, key: { name: string }) => get(key) }) as unknown as Client;
 const stored = clientWith(({ name }) => ({
-  metadata: { name },
+  metadata: { name, ownerReferences: [{ controller: true, uid: 'u' }] },
   data: { password: Buffer.from('p').toString('base64') },
 }));
 const seal = async (broker: string, values: object) => `${broker}:${JSON.stringify(values)}`;
 
 test('each connection is encrypted to the broker that it goes to', async () => {
-  expect(await sealedBindings(object, 'azure', stored, seal)).toEqual(
-    new Map([['users-copy', 'azure:{"password":"p"}']]),
-  );
+  expect(await sealedBindings(object, 'azure', stored, seal)).toEqual(new Map([[copyName, 'azure:{"password":"p"}']]));
+});
+
+test.each([
+  { reason: 'another name', bindings: [{ ...users, connectionSecret: 'password' }], owner: 'u' },
+  { reason: 'the Secret of another user', bindings: [users], owner: 'x' },
+])('nothing is sent for a binding that is forged: $reason', async ({ bindings, owner }) => {
+  const client = clientWith(({ name }) => ({
+    metadata: { name, ownerReferences: [{ controller: true, uid: owner }] },
+    data: { password: 'cA==' },
+  }));
+  const forged = { ...object, status: { bindings } } as unknown as Deployable;
+  expect((await sealedBindings(forged, 'azure', client, seal)).size).toBe(0);
 });
 
 test.each([

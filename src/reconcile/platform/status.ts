@@ -29,7 +29,8 @@ export function statusDiffers(object: WithStatus, { conditions, fields }: Desire
 
 /**
  * `applyStatus` sends the resourceVersion that the status was computed from. With a stale version, a transition time
- * could move although the status did not change; so that is a conflict, and the request is requeued.
+ * could move although the status did not change; so that is a conflict, and the request is requeued. Returns the object
+ * as it is stored now; undefined if nothing had to be written.
  */
 export async function applyStatus<T extends WithStatus>(
   client: Client,
@@ -37,8 +38,8 @@ export async function applyStatus<T extends WithStatus>(
   object: T,
   desired: DesiredStatus,
   options: { readonly now: number; readonly fieldManager?: string },
-): Promise<void> {
-  if (!statusDiffers(object, desired)) return;
+): Promise<WithStatus | undefined> {
+  if (!statusDiffers(object, desired)) return undefined;
   const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions;
   const { conditions } = mergeConditions(before, desired.conditions, new Date(options.now));
   const own = conditions.filter(({ type }) => desired.conditions.some((wanted) => wanted.type === type));
@@ -53,7 +54,7 @@ export async function applyStatus<T extends WithStatus>(
     },
     status: { ...(plain(desired.fields) as object), conditions: own },
   };
-  await client.apply(resource, body, {
+  return client.apply<WithStatus>(resource, body, {
     subresource: 'status',
     fieldManager: options.fieldManager ?? fieldManager,
     force: true,

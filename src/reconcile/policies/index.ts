@@ -6,14 +6,8 @@
  */
 import type { Registry } from 'prom-client';
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
-import {
-  policySet,
-  runPolicyTests,
-  type TestReport,
-  type TypeCheckReport,
-  typeCheckPolicy,
-} from '../../policy/index.ts';
-import type { PolicyState } from '../../policy/internal.ts';
+import { policySet, type TestReport, type TypeCheckReport } from '../../policy/index.ts';
+import { type PolicyState, policyTestSteps, typeCheckSteps } from '../../policy/internal.ts';
 import {
   annotationsChanged,
   type Controller,
@@ -27,7 +21,7 @@ import {
   type Result,
   type UnknownObject,
 } from '../../runtime/index.ts';
-import { type Lease, leases } from '../../runtime/internal.ts';
+import { inSlices, type Lease, leases } from '../../runtime/internal.ts';
 import { type Configurations, uncovered } from './coverage.ts';
 import { addExceptionReconciler } from './exceptions.ts';
 import { nativePolicies } from './native.ts';
@@ -120,7 +114,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     if (state === undefined || state.uid !== object.metadata.uid || state.generation !== object.metadata.generation) {
       return soon;
     }
-    const { examination, tests } = examined.of(state);
+    const { examination, tests } = await examined.of(state);
     const configurations: Configurations = {
       mutate: read.store<UnknownObject>(webhooks.mutate, configurationSelection).get({ name: configurationName }),
       validate: read.store<UnknownObject>(webhooks.validate, configurationSelection).get({ name: configurationName }),
@@ -211,10 +205,21 @@ async function writeStatus(object: Policy, status: NonNullable<Policy['status']>
   await context.client.apply(policy.resource, body, { subresource: 'status', fieldManager, force: true });
 }
 
+interface Examined {
+  readonly examination: TypeCheckReport | undefined;
+  readonly tests: TestReport | undefined;
+}
+
+/** The time limits of one test and of all tests of a policy. A Policy that was written without the webhook may exceed them. */
+const testMilliseconds = 250;
+const allTestsMilliseconds = 30_000;
+
 /**
  * Type checks and tests of a policy, run once per generation; the checks again when the kinds of the cluster change.
+ * They run one policy after the other and in slices, because the replica that leads answers reviews too.
  */
 class Examinations {
+  #last: Promise<unknown> = Promise.resolve();
   readonly #view: PolicyView;
   readonly #known = new Map<
     string,
@@ -225,16 +230,23 @@ class Examinations {
     this.#view = view;
   }
 
-  of(state: PolicyState): { examination: TypeCheckReport | undefined; tests: TestReport | undefined } {
-    const { model, name } = state;
-    if (model === undefined || state.policy === undefined) return { examination: undefined, tests: undefined };
-    const generation = `${state.uid}/${state.generation}`;
+  of(state: PolicyState): Promise<Examined> {
+    const examined = this.#last.then(() => this.#examine(state));
+    this.#last = examined.catch(() => {});
+    return examined;
+  }
+
+  async #examine({ model, name, policy: compiled, uid, generation: number }: PolicyState): Promise<Examined> {
+    if (model === undefined || compiled === undefined) return { examination: undefined, tests: undefined };
+    const generation = `${uid}/${number}`;
     const schemas = this.#view.schemaVersion;
     const known = this.#known.get(name);
     const same = known?.generation === generation;
     if (same && known.schemas === schemas) return known;
-    const tests = same ? known.tests : runPolicyTests(model, { coverage: false });
-    const made = { generation, tests, schemas, examination: typeCheckPolicy(model, this.#view.schemas()) };
+    const options = { coverage: false, deadline: Date.now() + allTestsMilliseconds, testMilliseconds };
+    const tests = same ? known.tests : await inSlices(policyTestSteps(model, options));
+    const examination = await inSlices(typeCheckSteps(model, this.#view.schemas()));
+    const made = { generation, tests, schemas, examination };
     this.#known.set(name, made);
     return made;
   }

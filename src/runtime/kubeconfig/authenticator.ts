@@ -1,5 +1,6 @@
 /** Credentials that have to be asked for. Loads @kubernetes/client-node (0.7 s, 60 MB) only then. */
 import { ConfigError } from '../errors.ts';
+import type { KubeConfig } from './credential-plugins.ts';
 import { isFields, type NamedEntry } from './file.ts';
 
 /** Asks an exec plugin or identity provider. `renew` is true when the last answer was refused with 401. */
@@ -15,9 +16,9 @@ export function authenticatorOf(user: NamedEntry, cluster: NamedEntry, context: 
     contexts: [{ name: context, context: { cluster: cluster.name, user: user.name } }],
     'current-context': context,
   });
-  let loaded: Promise<import('@kubernetes/client-node').KubeConfig> | undefined;
+  let loaded: Promise<KubeConfig> | undefined;
   const load = async () => {
-    const { KubeConfig } = await import('@kubernetes/client-node');
+    const { KubeConfig } = await import('./credential-plugins.ts');
     const kubeconfig = new KubeConfig();
     kubeconfig.loadFromString(document);
     return kubeconfig;

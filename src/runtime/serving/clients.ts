@@ -1,5 +1,6 @@
 /** Authenticates the clients of an HTTPS server by certificate: once per connection, at the end of its handshake. */
 import type { TLSSocket } from 'node:tls';
+import { networkOf } from './shares.ts';
 
 /** The client certificates that a server accepts. They are replaced while it runs. */
 export interface ClientAuthority {
@@ -21,21 +22,27 @@ export interface Caller {
   readonly trusted: boolean;
   /** Whether the client has presented any certificate. */
   readonly presented: boolean;
+  /** Its network address, as in `Shares`. */
+  readonly address: string;
 }
 
-export const anonymous: Caller = { trusted: false, presented: false };
-const refused: Caller = { trusted: false, presented: true };
-const accepted: Caller = { trusted: true, presented: true };
+/** `anonymousAt` is a client that has presented no certificate. */
+export const anonymousAt = (address: string): Caller => ({ trusted: false, presented: false, address });
 
 /** `callerOf` decides who is at the other end of a connection whose handshake is complete. */
 export function callerOf(socket: TLSSocket, clients: ClientAuthority | undefined): Caller {
-  if (clients === undefined) return anonymous;
+  const address = networkOf(socket.remoteAddress ?? '');
+  if (clients === undefined) return anonymousAt(address);
   // Node calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
   const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return anonymous;
-  if (!socket.authorized || socket.isSessionReused()) return refused;
+  if (certificate === undefined) return anonymousAt(address);
+  return { trusted: isAccepted(socket, clients), presented: true, address };
+}
+
+function isAccepted(socket: TLSSocket, clients: ClientAuthority): boolean {
+  if (!socket.authorized || socket.isSessionReused()) return false;
   const { names } = clients.current();
-  if (names === undefined || names.length === 0) return accepted;
+  if (names === undefined || names.length === 0) return true;
   const { CN: name } = socket.getPeerCertificate().subject;
-  return typeof name === 'string' && names.includes(name) ? accepted : refused;
+  return typeof name === 'string' && names.includes(name);
 }

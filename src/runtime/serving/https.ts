@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateSource } from '../certificates/bundle.ts';
 import { portError, reachableHost } from './address.ts';
-import { anonymous, type Caller, type ClientAuthority, callerOf } from './clients.ts';
+import { anonymousAt, type Caller, type ClientAuthority, callerOf } from './clients.ts';
 import { type ConnectionLimits, Connections, endSlowReader } from './connections.ts';
 import { backlog, startHandshakes } from './handshakes.ts';
 import { PacedConnection, pace } from './paced.ts';
@@ -67,7 +67,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
   const { certificates, clients, answer, host = '127.0.0.1', port = 0, reusePort = false } = options;
   let draining = false;
   const callers = new WeakMap<object, Caller>();
-  const callerAt = (socket: object): Caller => callers.get(socket) ?? anonymous;
+  const callerAt = (socket: object): Caller => callers.get(socket) ?? anonymousAt('');
   const server = createServer(
     {
       ...contextOf(certificates, clients),

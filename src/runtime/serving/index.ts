@@ -12,3 +12,4 @@ export { defaultLimits, type ListenerLimits, makeListener, type ServingCertifica
 export { type MetricsAccess, reviewedAccess, tokenAccess } from './metrics-access.ts';
 export type { AnswerPost, PostAnswer } from './posts.ts';
 export { Problem, retryAfter } from './problem.ts';
+export { type Placed, Shares } from './shares.ts';

@@ -71,7 +71,7 @@ function takeFast(connection: Connection): () => void {
   });
   globalThis.setInterval = setInterval;
   posts.stop();
-  posts.take(connection as unknown as TLSSocket, { trusted: true, presented: true });
+  posts.take(connection as unknown as TLSSocket, { trusted: true, presented: true, address: '127.0.0.1' });
   return () => {
     const { now } = performance;
     performance.now = () => now.call(performance) + 10_000;

@@ -1,5 +1,6 @@
 /** Relationships on a real API server: bind, rotate, unbind; and that one team never gets the credentials of another. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { RESOURCE_UID_LABEL } from '../../../src/broker/index.ts';
 import {
   type Client,
   type Condition,
@@ -62,7 +63,11 @@ export function bindingTests(running: () => RunningPlatform): void {
       const secret = {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { name: `${name}-connection`, namespace },
+        metadata: {
+          name: `${name}-connection`,
+          namespace,
+          labels: { [RESOURCE_UID_LABEL]: object.metadata.uid ?? '' },
+        },
         data: { password: Buffer.from(`${name} ${revision}`).toString('base64') },
       } as UnknownObject;
       await client.apply(coreSecrets, secret, { fieldManager: 'test', force: true });

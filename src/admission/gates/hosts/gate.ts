@@ -15,7 +15,6 @@ export const hostsGate: Gate = { name: 'hosts', evaluate: checkHosts };
 /** `hostFactsOf` looks up the facts of a request; undefined for most requests, which have no hosts. */
 export async function hostFactsOf(
   { kind, object, namespace = '', name = '' }: Pick<AdmissionRequest, 'kind' | 'object' | 'namespace' | 'name'>,
-  ownersNamespace: string | undefined,
   lookup: HostLookup,
   options: ReadHosts,
 ): Promise<HostFacts | undefined> {
@@ -26,9 +25,9 @@ export async function hostFactsOf(
   }
   const exposed = kind.kind === service.kind ? exposedBy(object) : undefined;
   if (exposed === undefined) return undefined;
-  const own = await lookup.teamOf(namespace, options);
   return {
-    team: own ?? (ownersNamespace === undefined ? undefined : await lookup.teamOf(ownersNamespace, options)),
+    // Not that of the owner: whoever can write in a namespace of no Team may name any owner there.
+    team: await lookup.teamOf(namespace, options),
     users: await lookup.servicesWith(exposed.host, { namespace, name }, options),
   };
 }

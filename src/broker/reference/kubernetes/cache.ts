@@ -16,6 +16,8 @@ interface CacheEngine {
   readonly image: string;
   readonly version: string;
   readonly port: number;
+  /** The user ID that the image can run as. */
+  readonly user: number;
   readonly scheme: string;
   readonly password: boolean;
   readonly start: (maximumBytes: number, eviction: string) => string;
@@ -30,6 +32,7 @@ const engines: Readonly<Record<string, CacheEngine>> = {
     image: 'redis',
     version: '7.4',
     port: 6379,
+    user: 999,
     scheme: 'redis',
     password: true,
     start: (maximumBytes, eviction) => `exec redis-server ${redisFlags(maximumBytes, eviction)}`,
@@ -39,6 +42,7 @@ const engines: Readonly<Record<string, CacheEngine>> = {
     image: 'valkey/valkey',
     version: '8.0',
     port: 6379,
+    user: 999,
     scheme: 'redis',
     password: true,
     start: (maximumBytes, eviction) => `exec valkey-server ${redisFlags(maximumBytes, eviction)}`,
@@ -48,6 +52,7 @@ const engines: Readonly<Record<string, CacheEngine>> = {
     image: 'memcached',
     version: '1.6',
     port: 11211,
+    user: 11211,
     scheme: 'memcached',
     // Few clients support SASL: use network policies to restrict access.
     password: false,
@@ -97,6 +102,7 @@ function serverOf(
     secretName: cacheSecretName(request),
     component,
     port: engine.port,
+    user: engine.user,
     container: {
       image: images[spec.engine ?? 'redis'] ?? `${engine.image}:${spec.version ?? engine.version}`,
       command: shell(engine.start(maximumBytes, spec.eviction ?? 'allkeys-lru')),
@@ -105,6 +111,7 @@ function serverOf(
       readinessProbe: {
         ...(engine.probe === '' ? { tcpSocket: { port: engine.port } } : { exec: { command: shell(engine.probe) } }),
         periodSeconds: 5,
+        timeoutSeconds: 5,
       },
     },
   };

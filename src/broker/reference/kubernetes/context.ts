@@ -109,7 +109,7 @@ export class ContextReader {
           throw permanent('binding-undecipherable', `cannot decrypt a connection: ${(error as Error).message}`);
         }
       },
-      secret: async (namespace, name) => (managementCluster ? this.#readSecret(namespace, name) : undefined),
+      secret: async (namespace, name) => (managementCluster ? this.#readBound(request, namespace, name) : undefined),
     });
   }
 
@@ -123,9 +123,13 @@ export class ContextReader {
     );
   }
 
-  async #readSecret(namespace: string, name: string): Promise<Record<string, string> | undefined> {
+  /** The platform makes such a Secret for the Service; any other that a request names is not its connection. */
+  async #readBound({ resource }: DeploymentRequest, namespace: string, name: string) {
     const found = await getOrUndefined<SecretObject>(this.#options.client, secrets, { namespace, name });
-    return found === undefined ? undefined : valuesOf(found);
+    const isBound = found?.metadata.ownerReferences?.some(
+      (owner) => owner.controller === true && owner.uid === resource.uid,
+    );
+    return found !== undefined && isBound === true ? valuesOf(found) : undefined;
   }
 }
 

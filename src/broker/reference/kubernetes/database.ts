@@ -6,6 +6,7 @@ import { generateValue } from './credentials.ts';
 import { type Engine, engines } from './engines.ts';
 import type { ManifestContext } from './manifests.ts';
 import { bounded, labelsOf, metadataOf, namespaceOf, selectorOf } from './names.ts';
+import { restrictedContainer, restrictedPod } from './pod-security.ts';
 import type { Manifest } from './resources.ts';
 import { type SingleServer, singleServer } from './single-server.ts';
 import { databaseSize } from './sizes.ts';
@@ -74,13 +75,20 @@ function serverOf(request: DeploymentRequest, spec: Spec, engine: Engine, image:
     secretName: databaseSecretName(request),
     component,
     port: engine.port,
-    podSecurity: { fsGroup: engine.user },
+    user: engine.user,
+    podSecurity: { fsGroup: engine.user, fsGroupChangePolicy: 'OnRootMismatch' },
     container: {
       image,
       env: environmentOf(request, engine),
       resources: { requests: { cpu, memory }, limits: { memory } },
-      readinessProbe: { exec: { command: shell(engine.probe) }, periodSeconds: 5 },
-      lifecycle: { postStart: { exec: { command: shell(untilDone(engine.setPassword)) } } },
+      // Until the server has the current password, after each start: the Events of the Pod say why it does not accept it.
+      startupProbe: {
+        exec: { command: shell(`${engine.login} || ${engine.setPassword}`) },
+        periodSeconds: 2,
+        timeoutSeconds: 10,
+        failureThreshold: 900,
+      },
+      readinessProbe: { exec: { command: shell(engine.login) }, periodSeconds: 5, timeoutSeconds: 10 },
       volumeMounts: [{ name: 'data', mountPath: engine.dataPath }],
     },
     ...(keptOnDisk
@@ -148,7 +156,11 @@ function backup(request: DeploymentRequest, spec: Spec, engine: Engine, image: s
               spec: {
                 restartPolicy: 'OnFailure',
                 automountServiceAccountToken: false,
-                securityContext: { fsGroup: engine.user, seccompProfile: { type: 'RuntimeDefault' } },
+                securityContext: {
+                  ...restrictedPod(engine.user),
+                  fsGroup: engine.user,
+                  fsGroupChangePolicy: 'OnRootMismatch',
+                },
                 containers: [
                   {
                     name: 'backup',
@@ -160,7 +172,7 @@ function backup(request: DeploymentRequest, spec: Spec, engine: Engine, image: s
                     ],
                     env: [{ name: 'HOST', value: databaseName(request) }, ...environmentOf(request, engine)],
                     volumeMounts: [{ name: 'backups', mountPath: '/backups' }],
-                    securityContext: { allowPrivilegeEscalation: false },
+                    securityContext: restrictedContainer,
                   },
                 ],
                 volumes: [
@@ -188,7 +200,3 @@ function environmentOf(request: DeploymentRequest, engine: Engine): Record<strin
 }
 
 export const shell = (script: string): string[] => ['sh', '-c', script];
-
-/** The command is retried while the server starts. The script always succeeds, because a failed hook would kill the container. */
-const untilDone = (command: string): string =>
-  `for attempt in $(seq 60); do ${command} && exit 0; sleep 2; done; exit 0`;

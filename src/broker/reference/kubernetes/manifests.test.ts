@@ -86,6 +86,13 @@ describe('what cannot be had is a permanent failure that says what to do', () =>
     { kind: 'Service', spec: { image, healthCheck: {} }, code: 'no-port', reason: 'nothing to ask' },
     {
       kind: 'Service',
+      spec: { image },
+      code: 'invalid-parameter',
+      reason: 'a level of Pod security that does not exist',
+      parameters: { podSecurity: 'privileged' },
+    },
+    {
+      kind: 'Service',
       spec: { image, ports: [{ port: 80 }], loadBalancer: { port: 'admin' } },
       code: 'no-port',
       reason: 'a port that is not there',

@@ -112,6 +112,11 @@ describe('a workload', () => {
       reason: 'a reference to nothing',
     },
     {
+      pods: [pod('CreateContainerConfigError', 'container has runAsNonRoot and image will run as root')],
+      error: { code: 'container-config', message: expect.stringContaining('numeric USER other than 0, or') },
+      reason: 'an image that runs as root',
+    },
+    {
       pods: [pod('ImagePullBackOff', 'manifest unknown')],
       error: { class: 'permanent', code: 'image-not-pulled' },
       reason: 'no such image',

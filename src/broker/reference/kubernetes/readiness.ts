@@ -87,6 +87,9 @@ interface Pod extends UnknownObject {
 /** A container that restarted this often is not just waiting for a dependency. */
 const crashLoopRestarts = 3;
 
+const nonRootHint =
+  'Build the image with a numeric USER other than 0, or ask an administrator to set spec.parameters.podSecurity of the DeploymentTarget to baseline';
+
 function podError(pod: UnknownObject): WorkloadError | undefined {
   for (const { restartCount = 0, state } of (pod as Pod).status?.containerStatuses ?? []) {
     const { reason = '', message = reason } = state?.waiting ?? {};
@@ -94,7 +97,7 @@ function podError(pod: UnknownObject): WorkloadError | undefined {
       return {
         class: 'permanent',
         code: reason === 'InvalidImageName' ? 'invalid-image' : 'container-config',
-        message,
+        message: /runAsNonRoot/.test(message) ? `${message}. ${nonRootHint}` : message,
       };
     }
     if (reason === 'ErrImagePull' || reason === 'ImagePullBackOff') {

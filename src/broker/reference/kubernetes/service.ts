@@ -5,6 +5,7 @@ import { permanent } from '../provider.ts';
 import { encodeValues, revisionOf } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
 import { annotationsOf, bounded, labelsOf, metadataOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import { serviceSecurity } from './pod-security.ts';
 import type { Manifest } from './resources.ts';
 
 type Spec = Service['spec'];
@@ -70,7 +71,7 @@ function deployment(
         },
         spec: {
           automountServiceAccountToken: false,
-          securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+          securityContext: serviceSecurity(request).pod,
           containers: [container(request, spec, bound)],
         },
       },
@@ -97,7 +98,7 @@ function container(request: DeploymentRequest, spec: Spec, bound: boolean): Reco
     ...(bound ? { envFrom: [{ secretRef: { name: bindingsName(request) } }] } : {}),
     ...(spec.resources === undefined ? {} : { resources: spec.resources }),
     ...probes(spec),
-    securityContext: { allowPrivilegeEscalation: false },
+    securityContext: serviceSecurity(request).container,
   };
 }
 

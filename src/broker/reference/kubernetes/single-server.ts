@@ -3,6 +3,7 @@ import type { DeploymentRequest } from '../../messages.ts';
 import { encodeValues, revisionOf } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
 import { labelsOf, metadataOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import { restrictedContainer, restrictedPod } from './pod-security.ts';
 import type { Manifest } from './resources.ts';
 
 export interface SingleServer {
@@ -11,6 +12,8 @@ export interface SingleServer {
   /** `database` or `cache`: the name of the container and of the port, and the component label of the Pods. */
   readonly component: string;
   readonly port: number;
+  /** The user ID that the image can run as. */
+  readonly user: number;
   /** Additional fields of the Pod spec. */
   readonly pod?: Readonly<Record<string, unknown>>;
   readonly podSecurity?: Readonly<Record<string, unknown>>;
@@ -50,7 +53,7 @@ export function singleServer(
 
 function statefulSet(
   request: DeploymentRequest,
-  { name, component, port, pod = {}, podSecurity = {}, container, disks = {} }: SingleServer,
+  { name, component, port, user, pod = {}, podSecurity = {}, container, disks = {} }: SingleServer,
   values: ManifestContext['values'],
 ): Manifest {
   const { image, command, ...rest } = container;
@@ -70,7 +73,7 @@ function statefulSet(
         },
         spec: {
           automountServiceAccountToken: false,
-          securityContext: { ...podSecurity, seccompProfile: { type: 'RuntimeDefault' } },
+          securityContext: { ...restrictedPod(user), ...podSecurity },
           containers: [
             {
               name: component,
@@ -78,7 +81,7 @@ function statefulSet(
               ...(command === undefined ? {} : { command }),
               ports: [{ name: component, containerPort: port, protocol: 'TCP' }],
               ...rest,
-              securityContext: { allowPrivilegeEscalation: false },
+              securityContext: restrictedContainer,
             },
           ],
           ...pod,

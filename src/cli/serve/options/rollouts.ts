@@ -1,8 +1,9 @@
 /** Turns the flags of `serve` into the options of rollouts and their REST API. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keysFromCommand, keysFromFile } from '../../../fleet/index.ts';
+import { FleetError, findHelm, keysFromCommand, keysFromFile } from '../../../fleet/index.ts';
 import type { RolloutsOptions } from '../../../platform/index.ts';
 import { type MailOptions, readRolloutSettings } from '../../../reconcile/index.ts';
 import type { Logger } from '../../../runtime/index.ts';
@@ -11,12 +12,31 @@ import type { RestFlags } from '../flags/rest.ts';
 import type { RolloutFlags } from '../flags/rollouts.ts';
 import { restServing } from './rest.ts';
 
-/** `rolloutsOptions` returns undefined without keys. */
-export function rolloutsOptions(
+/** `rolloutsOptions` returns undefined without keys, and rejects if this machine or image lacks what rollouts need. */
+export async function rolloutsOptions(
   flags: RolloutFlags & RestFlags,
   host: string,
   log: Logger,
-): RolloutsOptions | undefined {
+): Promise<RolloutsOptions | undefined> {
+  const options = optionsIn(flags, host, log);
+  if (options !== undefined) await requireHelm(options);
+  return options;
+}
+
+async function requireHelm({ helm }: RolloutsOptions): Promise<void> {
+  try {
+    await findHelm(helm);
+  } catch (error) {
+    if (error instanceof FleetError) {
+      const next = 'The image of kidp includes it; elsewhere set --helm FILE. To run without rollouts, remove';
+      throw new InputError('helm', `rollouts need Helm. ${error.message}. ${next} --cluster-keys.`);
+    }
+    const next = 'in a Pod, mount an emptyDir volume there.';
+    throw new InputError('temporary', `Helm needs a writable ${tmpdir()} (${(error as Error).message}): ${next}`);
+  }
+}
+
+function optionsIn(flags: RolloutFlags & RestFlags, host: string, log: Logger): RolloutsOptions | undefined {
   const { clusterKeys, clusterKeysCommand, rolloutSettings } = flags;
   if (clusterKeys === undefined && clusterKeysCommand === undefined) {
     if (flags.restPort === undefined) return undefined;
