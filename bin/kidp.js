@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `kidp` command, also `kubectl kidp`. The package runs on Node >= 22. A work tree with its dependencies runs its source on Node 24,
+// The `kidp` command, also `kubectl kidp`. The package runs on Node >= 22.19. A work tree with its dependencies runs its source on Node 24,
 // which it starts itself if this Node is older. This file must be readable for older versions, to say so.
 import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -12,23 +12,24 @@ const source = join(root, 'src', 'cli', 'main.ts');
 const bundle = join(root, 'dist', 'cli.js');
 const runsSource = existsSync(source) && (existsSync(join(root, 'node_modules', 'commander')) || !existsSync(bundle));
 const entry = runsSource ? source : bundle;
-const oldest = runsSource ? 24 : 22;
+const [major, minor] = process.versions.node.split('.').map(Number);
+const isNewEnough = major >= 24 || (!runsSource && (major > 22 || (major === 22 && minor >= 19)));
 
 // Without these settings a server keeps about 200 MB of garbage after a burst: V8 lets the old generation grow to a multiple of the live
 // objects before it collects, and malloc keeps an arena for each of a dozen threads.
 const memoryFlags = ['--max-semi-space-size=16', '--heap-growing-percent=25'];
 const memoryEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-if (Number(process.versions.node.split('.')[0]) >= oldest) {
+if (isNewEnough) {
   restartServerWithMemoryFlags();
   // A short command spends most of its time compiling its source; the cache saves that from the second run on. A server would only keep the
   // 10 MB of the cache in memory.
-  if (!isServer() || runsSource) module.enableCompileCache?.();
+  if (!isServer() || runsSource) module.enableCompileCache();
   await import(entry);
 } else if (!runsSource) {
   refuse(
     `Node ${process.versions.node} is too old`,
-    'install Node 22 or newer, or use a single executable, which needs no Node',
+    'install Node 22.19 or newer, or use a single executable, which needs no Node',
   );
 } else {
   const node = findNode();

@@ -44,7 +44,7 @@ export const commonOptions = {
   absWorkingDir: root,
   bundle: true,
   platform: 'node',
-  target: 'node22',
+  target: 'node22.19',
   metafile: true,
   logLevel: 'warning',
   external: Object.keys(manifest.peerDependencies),

@@ -73,7 +73,7 @@ export function directImports(root: string, replacements: ReadonlyMap<string, ()
 async function read(file: string, replacement: (() => Promise<string>) | undefined): Promise<Source> {
   const { code } = await transform(await (replacement?.() ?? readFile(file, 'utf8')), {
     loader: 'ts',
-    target: 'node22',
+    target: 'node22.19',
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   });
   const at = (from: string): string => resolve(dirname(file), from);

@@ -6,7 +6,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { packageFile } from '../runtime/internal.ts';
 import { build } from './build.ts';
-import { cacheDirectory, type Environment } from './cache.ts';
+import { type Architecture, cacheDirectory, type Environment } from './cache.ts';
 import { ControlPlaneError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { type KubernetesProgram, type Program, type Recipe, recipeFor, recipes } from './recipes.ts';
@@ -21,6 +21,10 @@ export interface AssetOptions {
    * Replaces the environment of this process: PATH, KUBEBUILDER_ASSETS, KIDP_CACHE and Go's variables are read from it.
    */
   environment?: Environment;
+  /** Builds for another architecture than this machine's, which ignores KUBEBUILDER_ASSETS. */
+  architecture?: Architecture;
+  /** Builds nothing: fails if a program is not in the cache. */
+  onlyCached?: boolean;
 }
 
 /** `ensureAssets` returns the path of each program, and builds missing ones, one recipe after the other. */
@@ -29,7 +33,8 @@ export async function ensureAssets<const W extends Wanted>(
   options: AssetOptions = {},
 ): Promise<Record<ProgramsOf<W>, string>> {
   const environment = options.environment ?? process.env;
-  const provided = environment.KUBEBUILDER_ASSETS;
+  const { architecture, onlyCached } = options;
+  const provided = architecture === undefined ? environment.KUBEBUILDER_ASSETS : undefined;
   const cache = join(cacheDirectory(environment), 'assets');
   const onProgress = options.onProgress ?? (() => undefined);
   const found: Record<string, string> = {};
@@ -38,7 +43,14 @@ export async function ensureAssets<const W extends Wanted>(
     if (provided && holds(provided, name, recipe)) found[name] = join(provided, name);
     else {
       const sources = recipeFolder(recipe.sources ?? recipe.asset);
-      const folder = await build(recipe, { sources, cache, environment, onProgress }).catch((error: unknown) => {
+      const folder = await build(recipe, {
+        sources,
+        cache,
+        environment,
+        architecture,
+        onlyCached,
+        onProgress,
+      }).catch((error: unknown) => {
         throw provided ? notProvided(provided, name, error) : error;
       });
       found[name] = join(folder, name);

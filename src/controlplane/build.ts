@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, glob, mkdir, readFile, statfs, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { buildFlags, cacheKey, type Environment } from './cache.ts';
+import { type Architecture, buildFlags, cacheKey, type Environment } from './cache.ts';
 import { diskFull, go, requireGo } from './go.ts';
 import { makeOnce, type Report } from './once.ts';
 import { countLines, isDownload, isPackage, type Progress } from './progress.ts';
@@ -14,6 +14,9 @@ interface BuildOptions {
   /** The folder of all assets. */
   cache: string;
   environment: Environment;
+  /** The default is that of this machine. */
+  architecture?: Architecture | undefined;
+  onlyCached?: boolean | undefined;
   onProgress: (progress: Progress) => void;
 }
 
@@ -26,7 +29,8 @@ export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
     version,
     cache,
     onProgress,
-    key: cacheKey(recipe, directory),
+    onlyCached: options.onlyCached,
+    key: cacheKey(recipe, directory, process.platform, options.architecture),
     async make({ finished, temporary }, report) {
       await requireGo({ directory, environment });
       if (await nothingCached(options)) await requireSpace(recipe, options, 1);
@@ -38,7 +42,7 @@ export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
         report(line === packages.main ? 'link' : 'compile', done, packages.total);
       });
       const flags = ['build', ...buildFlags(recipe), '-v', '-o', join(finished, recipe.output), recipe.package];
-      await go(flags, { directory, environment, temporary, onError: onPackage });
+      await go(flags, { ...target(options), temporary, onError: onPackage });
       for (const program of recipe.programs) {
         if (program !== recipe.output) await symlink(recipe.output, join(finished, program));
       }
@@ -47,18 +51,23 @@ export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
   });
 }
 
+const target = ({ sources: directory, environment, architecture }: BuildOptions) => ({
+  directory,
+  environment,
+  ...(architecture === undefined ? {} : { architecture }),
+});
+
 /**
  * Downloads the modules of a build and counts its packages. A package in Go's build cache is not compiled again, so
  * that an interrupted build continues where it stopped.
  */
 async function listPackages(recipe: Recipe, options: BuildOptions, report: Report) {
-  const { environment, sources: directory } = options;
+  const { sources: directory } = options;
   const modules = (await readFile(join(directory, 'go.mod'), 'utf8')).match(/^\t?(require )?\S+ v\S+/gm)?.length ?? 0;
   const onDownload = countLines(isDownload, (count) => report('download', Math.min(count, modules), modules));
   const format = '{{.ImportPath}} {{.Stale}} {{.StaleReason}}';
   const listed = await go(['list', '-deps', ...buildFlags(recipe), '-f', format, recipe.package], {
-    directory,
-    environment,
+    ...target(options),
     onError: onDownload,
   });
   const packages = listed.trim().split('\n');

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import type { Recipe } from './recipes.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+/** A processor architecture, as Node names it. */
+export type Architecture = 'x64' | 'arm64';
 
 /** `KIDP_CACHE`, or else the user's cache directory on this platform. */
 export function cacheDirectory(environment: Environment, platform: NodeJS.Platform = process.platform): string {
@@ -20,7 +22,7 @@ export function cacheKey(
   recipe: Recipe,
   sources: string,
   platform = process.platform,
-  architecture = process.arch,
+  architecture: string = process.arch,
 ): string {
   const hash = createHash('sha256');
   for (const name of readdirSync(sources).filter(isSource).sort()) {

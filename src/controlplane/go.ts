@@ -1,5 +1,5 @@
 /** Runs Go, isolated from the user's settings, and turns failures into one sentence with the next step. */
-import type { Environment } from './cache.ts';
+import type { Architecture, Environment } from './cache.ts';
 import { runCommand } from './command.ts';
 import { ControlPlaneError } from './errors.ts';
 
@@ -11,6 +11,8 @@ const orBinaries =
 interface GoRun {
   directory: string;
   environment: Environment;
+  /** The default is that of this machine. */
+  architecture?: Architecture;
   /** Go's temporary folder. */
   temporary?: string;
   onError?: (text: string) => void;
@@ -110,6 +112,7 @@ function goEnvironment(run: GoRun): Record<string, string | undefined> {
     GOFLAGS: '-buildvcs=false',
     GOWORK: 'off',
     GOTOOLCHAIN: 'local',
+    ...(run.architecture === undefined ? {} : { GOARCH: run.architecture === 'x64' ? 'amd64' : run.architecture }),
     ...(run.temporary === undefined ? {} : { GOTMPDIR: run.temporary }),
   };
 }

@@ -16,6 +16,8 @@ interface OnceOptions {
   /** The name of the folder to make. */
   key: string;
   onProgress: (progress: Progress) => void;
+  /** Fails if the folder does not exist. */
+  onlyCached?: boolean | undefined;
   make: (folders: { finished: string; temporary: string }, report: Report) => Promise<void>;
 }
 
@@ -28,6 +30,13 @@ export interface Report {
 export async function makeOnce(options: OnceOptions): Promise<string> {
   const target = join(options.cache, options.key);
   if (existsSync(target)) return target;
+  if (options.onlyCached === true) {
+    throw new ControlPlaneError({
+      code: 'assets/missing',
+      message: `${options.asset} ${options.version} is not in ${options.cache}`,
+      hint: 'It is built or downloaded where that is allowed.',
+    });
+  }
   const report = reporter(options);
   try {
     await mkdir(options.cache, { recursive: true });

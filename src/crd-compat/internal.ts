@@ -7,8 +7,8 @@
 export { alike } from './canonical.ts';
 export { preferredVersion, storageVersion } from './crd.ts';
 
-// Example objects of a schema.
-export { sample } from './instance/index.ts';
+// Objects and a schema: examples, and validation like the API server's.
+export { type Fault, sample, type Validator, validator } from './instance/index.ts';
 
 // Changes: whether stored objects can show them, and the order of classes.
 export { isSeenInObjects } from './kinds.ts';

@@ -12,7 +12,7 @@ import type { UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import { type PolicyPlane, startPolicyPlane } from '../live-policies/support/platform.ts';
-import { change, define, patient, refusalOf, size, widgets } from './support/platform.ts';
+import { change, define, digestIn, patient, refusalOf, size, widgets } from './support/platform.ts';
 
 let plane: PolicyPlane;
 let kidp: Awaited<ReturnType<PolicyPlane['start']>>;
@@ -44,6 +44,44 @@ const maximumIn = (revision: CrdRevision | undefined): unknown => {
   const text = JSON.stringify(unpackRevision(revision).spec);
   return Number(/"maximum":(\d+)/.exec(text)?.[1]);
 };
+
+test('an Approval is used up by its change, and does not admit it again after the definition was changed back', async () => {
+  const [wide, narrow] = [widgets('once', size({})), widgets('once', size({ maximum: 10 }))];
+  const { metadata } = await define(plane.client, wide);
+  await untilSequences('once', [1]);
+  const digest = digestIn(await refusalOf(() => change(plane.client, narrow)));
+  const subject = { kind: 'CustomResourceDefinition', name: metadata.name, uid: metadata.uid ?? '', digest };
+  const grace = plane.client.impersonate({ user: 'grace', groups: ['system:masters'] });
+  const approve = async (name: string) => {
+    const object = { apiVersion: 'platform.company.com/v1', kind: 'Approval', metadata: { name }, spec: { subject } };
+    await plane.client.create(approval.resource, object as Approval);
+    const body = { spec: { decisions: [{ decision: 'Approve', by: 'grace', at: '2026-01-01T00:00:00Z' }] } };
+    await grace.patch(approval.resource, { name }, { type: 'merge', body });
+  };
+  await approve('once');
+  expect(await refusalOf(() => change(plane.client, narrow))).toBe('');
+  await untilSequences('once', [1, 2]);
+  await change(plane.client, wide);
+  await untilSequences('once', [1, 2, 3]);
+  const again = await refusalOf(() => change(plane.client, narrow));
+  expect(again).toContain('Approval once was used: the change was made at ');
+  // The second Approval must be younger than the change, by the seconds of the API server.
+  await eventually(async () => {
+    const probe = await grace.create(
+      approval.resource,
+      {
+        apiVersion: 'platform.company.com/v1',
+        kind: 'Approval',
+        metadata: { name: 'clock' },
+        spec: { subject },
+      } as Approval,
+      { dryRun: true },
+    );
+    expect((probe.metadata.creationTimestamp ?? '') > (/at ([-0-9:TZ]+)/.exec(again)?.[1] ?? '')).toBe(true);
+  }, patient);
+  await approve('once-more');
+  expect(await refusalOf(() => change(plane.client, narrow))).toBe('');
+});
 
 describe('every version of a definition', () => {
   test('is kept as it was stored, what was there before kidp came too', async () => {

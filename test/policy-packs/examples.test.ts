@@ -50,7 +50,12 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
   'ownership.yaml: Service owned-service': [ENVIRONMENT],
   'team.yaml: Team backend-team': ['warn cost-tags/teams-have-a-cost-center'],
   'usage.yaml: Application user-service': [OWNER],
-  'usage.yaml: Database labelled': [ENVIRONMENT, OWNER, 'fail production-backups/require-backup'],
+  'usage.yaml: Database labelled': [
+    'warn connection-secrets/production-rotates',
+    ENVIRONMENT,
+    OWNER,
+    'fail production-backups/require-backup',
+  ],
   'usage.yaml: Service selecting': [ENVIRONMENT, OWNER],
 };
 

@@ -2,10 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { GROUP, kinds } from '../../src/api/index.ts';
+import { GROUP, kinds, USABLE_BY_ANNOTATION } from '../../src/api/index.ts';
 import { ApiError, type Client, type UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
-import { apiVersion, create, createTeam, patient, resourceOf, whenCondition } from '../platform/support/setup.ts';
+import {
+  apiVersion,
+  coreSecrets,
+  create,
+  createTeam,
+  patient,
+  resourceOf,
+  whenCondition,
+} from '../platform/support/setup.ts';
 import { type GuardedPlatform, startGuardedPlatform } from './support/guarded-platform.ts';
 import { type Answered, type Cell, everyRequest, isForbidden, type Place, sendAll, shown } from './support/matrix.ts';
 
@@ -23,8 +31,18 @@ beforeAll(async () => {
     await whenCondition(admin, await createTeam(admin, name, { rbac }), { status: 'True' });
     for (const kind of ['Application', 'Service', 'Database', 'Cache', 'Topic', 'Secret', 'PolicyException'])
       await create(admin, { kind, namespace: name, name: 'target', spec: specOf(kind, name) });
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'target', namespace: name } };
+    await admin.create(coreSecrets, secret);
+  }
+  for (const words of [
+    ['apply', '-f', join(import.meta.dirname, '..', '..', 'manifests', 'rbac', 'team-admin.yaml')],
+    ['create', 'rolebinding', 'team-admins', '-n', own, '--clusterrole=team-admin', '--user=tom'],
+  ]) {
+    const { code, stderr } = await platform.kubectl(words);
+    if (code !== 0) throw new Error(stderr);
   }
   await eventually(() => developer.list(resourceOf('Service'), { namespace: own }), patient);
+  await eventually(() => platform.as('tom').list(coreSecrets, { namespace: own }), patient);
 });
 afterAll(() => platform?.stop());
 
@@ -44,10 +62,10 @@ const specOf = (kind: string, team: string): object => {
   return kind === 'PolicyException' ? (specs[kind] ?? {}) : { ...specs[kind], ...owner(team) };
 };
 
-/** The verbs that the table of docs/teams.md allows in the namespace of the team, by resource. */
-function documented(): Map<string, ReadonlySet<string>> {
+/** The verbs that a table of docs/teams.md allows in the namespace of the team, by resource and group. */
+function documented(who: string): Map<string, ReadonlySet<string>> {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'teams.md'), 'utf8');
-  const [, table = ''] = /\*\*Permissions of developers\*\*[^|]*((?:\|.*\n)+)/.exec(page) ?? [];
+  const [, table = ''] = new RegExp(`\\*\\*Permissions of ${who}\\*\\*[^|]*((?:\\|.*\\n)+)`).exec(page) ?? [];
   const rows = table.trim().split('\n').slice(2);
   const allowed = new Map<string, ReadonlySet<string>>();
   for (const row of rows) {
@@ -59,7 +77,7 @@ function documented(): Map<string, ReadonlySet<string>> {
     else
       for (const name of names.split(',').map((each) => each.trim().toLowerCase()))
         allowed.set(
-          name,
+          name === 'secrets of kubernetes' ? 'secrets.' : `${name.replace(' of the platform', '')}.${GROUP}`,
           new Set([
             ...(writes === 'yes' ? ['create', 'update', 'patch', 'delete'] : []),
             ...(reads === 'yes' ? ['get', 'list', 'watch'] : []),
@@ -79,15 +97,19 @@ const bodyOf = ({ group, resource, namespace = own, name }: Place): object => {
   return { apiVersion, kind: kind.kind, metadata: { name, namespace }, spec: specOf(kind.kind, namespace) };
 };
 
-describe('every verb on every kind and subresource', () => {
+describe.each([
+  { who: 'developers', user: 'ada', count: 2 * 10 + 3 * 3 },
+  // The API server has one more form of a patch for its own kinds.
+  { who: 'team administrators', user: 'tom', count: 7 * 10 },
+])('every verb on every kind and subresource, as $who', ({ who, user, count }) => {
   let answers: Answered[];
-  const allowed = documented();
+  const allowed = documented(who);
   const isAllowed = ({ group, resource, verb, namespace }: Cell): boolean =>
-    namespace === own && group === GROUP && allowed.get(resource)?.has(verb) === true;
+    namespace === own && allowed.get(`${resource}.${group}`)?.has(verb) === true;
 
   beforeAll(async () => {
     const cells = await everyRequest(admin, { namespaces: [own, other], name: 'target', bodyOf });
-    answers = await sendAll(developer, cells);
+    answers = await sendAll(platform.as(user), cells);
   });
 
   test('the requests include all kinds of the platform and of Kubernetes, with their subresources', () => {
@@ -113,14 +135,14 @@ describe('every verb on every kind and subresource', () => {
       return status !== 200 && !(verb === 'update' && status === 409) && status !== 422;
     });
     expect(missing.map(shown)).toEqual([]);
-    expect(answers.filter(isAllowed).length).toBe(2 * 10 + 3 * 3);
+    expect(answers.filter(isAllowed).length).toBe(count);
   });
 
   test('the rights that the API server lists are those of the table, without other verbs', async () => {
     const rights = async (namespace: string) => {
       const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
       const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
-      const { text } = await developer.request({ method: 'POST', path, body });
+      const { text } = await platform.as(user).request({ method: 'POST', path, body });
       const { resourceRules } = JSON.parse(text).status as {
         resourceRules: { verbs: string[]; apiGroups: string[]; resources: string[] }[];
       };
@@ -131,14 +153,23 @@ describe('every verb on every kind and subresource', () => {
         .filter((right) => !/^create selfsubject/.test(right))
         .sort();
     };
-    const wanted = [...allowed].flatMap(([resource, verbs]) =>
-      [...verbs].map((verb) => `${verb} ${resource}.${GROUP}`),
-    );
+    const wanted = [...allowed].flatMap(([resource, verbs]) => [...verbs].map((verb) => `${verb} ${resource}`));
     expect(await rights(own)).toEqual(wanted.sort());
     expect(await rights(other)).toEqual([]);
     expect(await rights('kube-system')).toEqual([]);
     expect(await rights('kidp-system')).toEqual([]);
   });
+});
+
+test.each([
+  { reason: 'a team administrator, in their namespace', user: 'tom', namespace: own, marked: true },
+  { reason: 'a team administrator, in that of another team', user: 'tom', namespace: other, marked: false },
+  { reason: 'a developer', user: 'ada', namespace: own, marked: false },
+])('a Secret is marked as usable by $reason: $marked', async ({ user, namespace, marked }) => {
+  const body = { metadata: { annotations: { [USABLE_BY_ANNOTATION]: 'target' } } };
+  const mark = platform.as(user).patch(coreSecrets, { namespace, name: 'target' }, { type: 'merge', body });
+  if (!marked) return expect(mark).rejects.toThrow(/cannot patch resource "secrets"/);
+  expect((await mark).metadata.annotations).toEqual(body.metadata.annotations);
 });
 
 test.each([

@@ -25,6 +25,8 @@ export interface Facts {
   readonly dispatches?: boolean | undefined;
   /** Undefined for a request without hosts, and without a cluster. */
   readonly hosts?: HostFacts | undefined;
+  /** Whether the caller may be anyone on the network: patches then hold only what the request holds. */
+  readonly untrusted?: boolean | undefined;
 }
 
 /** The facts without a cluster. */

@@ -23,6 +23,7 @@ import { type BreakGlassChange, breakGlassChange, defaultBreakGlassGroup } from 
 import { evaluatePolicies, findingsOf, type PolicySource } from './policies/evaluation.ts';
 import { applyPolicyMutations, type PolicyMutationResult } from './policies/mutation.ts';
 import { isOwnWrite } from './policies/own-writes.ts';
+import { schemaViolation } from './schema.ts';
 
 export interface PipelineOptions {
   readonly policies?: PolicySource | undefined;
@@ -34,7 +35,7 @@ export interface PipelineOptions {
   /** Performs the authorization checks of `authorizer`. */
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   readonly observer?: Observer | undefined;
-  /** Whether the callers may be anyone on the network: a mutation then reads no other objects. */
+  /** Whether the callers may be anyone on the network: patches then hold only what the request holds. */
   readonly untrusted?: boolean | undefined;
   /** The group whose members can relax and delete a Policy whatever other Policies say. */
   readonly breakGlassGroup?: string | undefined;
@@ -111,9 +112,23 @@ async function throughAll(question: Question): Promise<Decision> {
   const matching = (options.asyncGates ?? []).filter((gate) => gate.matches(request));
   const rest = await Promise.all([
     throughPolicies({ ...question, request: mutated }),
-    ...matching.map((gate) => gate.evaluate(mutated, deadline)),
+    ...matching.map((gate) => throughAsyncGate(gate, mutated, deadline)),
   ]);
   return decisionOf([...found, ...rest]);
+}
+
+/**
+ * A gate may rely on the schema of the object, which the API server has validated, except before a mutation. If a gate
+ * fails on an object that does not conform, the object is denied for that.
+ */
+async function throughAsyncGate(gate: AsyncGate, request: AdmissionRequest, deadline: Deadline): Promise<Findings> {
+  try {
+    return await gate.evaluate(request, deadline);
+  } catch (error) {
+    const violation = schemaViolation(request);
+    if (violation === undefined) throw error;
+    return { ...nothing, violations: [violation] };
+  }
 }
 
 /**
@@ -178,8 +193,8 @@ async function throughMutations(
   const object = request.object ?? {};
   if (at === undefined || request.object === undefined) return { object, changed: false, findings: nothing };
   const ask = askerFor(request, options, deadline);
-  const reads = options.untrusted !== true;
-  return applyPolicyMutations({ ...at, request, ask, reinvocation, reads, deadline: deadline.at });
+  const requestOnly = options.untrusted === true;
+  return applyPolicyMutations({ ...at, request, ask, reinvocation, requestOnly, deadline: deadline.at });
 }
 
 interface MutatedAll {
@@ -212,15 +227,15 @@ async function mutateAll(question: Question, facts: Facts, live: boolean): Promi
 }
 
 async function factsOf(request: AdmissionRequest, { options, deadline }: Question, live: boolean): Promise<Facts> {
-  const { owners, reconcilers = [], dispatches } = options;
+  const { owners, reconcilers = [], dispatches, untrusted } = options;
   const { object, kind, namespace, name, operation } = request;
   const asks = operation === 'CREATE' || operation === 'UPDATE';
   if (!asks || owners === undefined || object === undefined || !isOurs(request) || request.subResource !== undefined)
-    return { chain: unknownChain, reconcilers, dispatches };
+    return { chain: unknownChain, reconcilers, dispatches, untrusted };
   const read = { live, signal: deadline.signal() };
   const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, read);
   const hosts = owners.hosts && (await hostFactsOf(request, owners.hosts, read));
-  return { chain, reconcilers, dispatches, hosts };
+  return { chain, reconcilers, dispatches, hosts, untrusted };
 }
 
 function throughPolicies({ request, at, options, deadline }: Question): Findings | Promise<Findings> {

@@ -34,7 +34,33 @@ const kind = (name: string, group = 'platform.company.com') => ({ kind: { group,
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
 describe('what the platform writes into an object', () => {
+  const untrusted: Facts = { ...facts, untrusted: true, dispatches: false };
+  const managed = { 'platform.company.com/managed-by': 'kidp' };
   const rows: { reason: string; request: AdmissionRequest; facts?: Facts; patches: JsonPatchOperation[] }[] = [
+    {
+      reason: 'no team that was read, for an untrusted caller',
+      request: request({}),
+      facts: untrusted,
+      patches: [{ op: 'add', path: '/metadata/labels', value: managed }],
+    },
+    {
+      reason: 'the same answer to a claimed team, right or wrong, for an untrusted caller',
+      request: request({ labels: bothLabels }),
+      facts: untrusted,
+      patches: [{ op: 'remove', path: team }],
+    },
+    {
+      reason: 'the same answer to a claimed team whose owner does not exist, for an untrusted caller',
+      request: request({ labels: bothLabels }),
+      facts: { ...untrusted, chain: unresolved.chain },
+      patches: [{ op: 'remove', path: team }],
+    },
+    {
+      reason: 'the stored team, which the request holds, for an untrusted caller',
+      request: request({ labels: managed }, { labels: { ...managed, [teamLabel]: 'stored' } }),
+      facts: untrusted,
+      patches: [{ op: 'add', path: team, value: 'stored' }],
+    },
     {
       reason: 'labels and finalizer, where there are none',
       request: request({}),

@@ -58,10 +58,12 @@ function mutateMetadata(request: AdmissionRequest, facts: Facts): PlatformMutati
  * Reports whether the object claims a team while the owner that would prove it does not exist. The label is removed
  * rather than denied: Flux re-applies the same manifest until its owner exists, each time without a change, and the
  * order of the files does not matter.
+ *
+ * For an untrusted caller no claim is proven: whether the label stays would show which Team an owner belongs to.
  */
-function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): boolean {
+function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { chain, untrusted }: Facts): boolean {
   const claimed = labelsOf(object)[TEAM_LABEL];
-  if (chain.end !== 'missing' || claimed === undefined) return false;
+  if ((untrusted !== true && chain.end !== 'missing') || claimed === undefined) return false;
   return operation === 'CREATE' || claimed !== labelsOf(oldObject)[TEAM_LABEL];
 }
 
@@ -69,10 +71,13 @@ function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { c
  * Lists the labels to set: missing ones, and stored ones with a wrong value. The labels gate checks values that the
  * request sets.
  */
-function missingLabels({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): [string, string][] {
+function missingLabels({ object, oldObject, operation }: AdmissionRequest, facts: Facts): [string, string][] {
+  const { chain, untrusted } = facts;
   const [after, before] = [labelsOf(object), operation === 'UPDATE' ? labelsOf(oldObject) : {}];
   const wanted: [string, string][] = [[MANAGED_BY_LABEL, MANAGED_BY]];
-  if (chain.end === 'team' && chain.team !== undefined) wanted.push([TEAM_LABEL, chain.team]);
+  // The reconciler of the label sets it where an untrusted caller must not see it.
+  const team = untrusted === true ? before[TEAM_LABEL] : chain.end === 'team' ? chain.team : undefined;
+  if (typeof team === 'string') wanted.push([TEAM_LABEL, team]);
   return wanted.filter(([key, value]) => {
     const written = after[key];
     return written === undefined || (written !== value && written === before[key]);

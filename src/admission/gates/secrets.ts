@@ -31,15 +31,19 @@ interface Named {
   readonly name: string;
 }
 
+/** The object may not conform to its schema: before a mutation, it is not validated yet. */
 function namedIn(object: Json | undefined): Named[] {
-  const { env = [], loadBalancer } = (isObject(object?.spec) ? object.spec : {}) as Partial<Service['spec']>;
-  const variables = env.flatMap(({ name: variable, valueFrom }) => {
-    const name = valueFrom?.secretKeyRef?.name;
-    return name === undefined ? [] : [{ field: `spec.env[${variable}].valueFrom.secretKeyRef.name`, name }];
+  const { env, loadBalancer } = (isObject(object?.spec) ? object.spec : {}) as Partial<Service['spec']>;
+  const list: readonly (Env | null)[] = Array.isArray(env) ? env : [];
+  const variables = list.flatMap((each) => {
+    const name = each?.valueFrom?.secretKeyRef?.name;
+    return typeof name === 'string' ? [{ field: `spec.env[${each?.name}].valueFrom.secretKeyRef.name`, name }] : [];
   });
   const name = loadBalancer?.tls?.secretName;
-  return name === undefined ? variables : [...variables, { field: 'spec.loadBalancer.tls.secretName', name }];
+  return typeof name === 'string' ? [...variables, { field: 'spec.loadBalancer.tls.secretName', name }] : variables;
 }
+
+type Env = NonNullable<Service['spec']['env']>[number];
 
 function added(object: Json | undefined, oldObject: Json | undefined): Named[] {
   const before = new Set(namedIn(oldObject).map(({ name }) => name));

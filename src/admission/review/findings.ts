@@ -14,6 +14,8 @@ export interface Violation {
   readonly next: string;
   /** The status reason of the response. Defaults to `Forbidden`. */
   readonly reason?: string;
+  /** The rule that is violated, if it is one of a policy. */
+  readonly rule?: string;
 }
 
 export interface Findings {

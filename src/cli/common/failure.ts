@@ -1,4 +1,5 @@
 /** Turns errors into the sentence that a user reads, and into exit codes. */
+import { isSea } from 'node:sea';
 import { serverPackages } from './manifest.ts';
 
 /** Bad input of the command line: a missing file, a document that does not parse. */
@@ -36,14 +37,19 @@ export function describeFailure(error: unknown): string {
   }
 }
 
-/** The package of `serverPackages` that the error says is not installed. */
+/** The package of `serverPackages` that the error says is not installed. A single executable can load only what is built into Node. */
 function missingPackage(error: unknown): string | undefined {
-  if (!/^(?:ERR_MODULE|MODULE)_NOT_FOUND$/.test(codeOf(error) ?? '')) return undefined;
-  const [, name] = /^Cannot find (?:package|module) '([^']+)'/.exec((error as Error).message) ?? [];
+  if (!/^(?:ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|ERR_UNKNOWN_BUILTIN_MODULE)$/.test(codeOf(error) ?? ''))
+    return undefined;
+  const [, name] =
+    /^(?:Cannot find (?:package|module) '|No such built-in module: )([\w@/.-]+)/.exec((error as Error).message) ?? [];
   return name !== undefined && name in serverPackages() ? name : undefined;
 }
 
 function describeMissing(name: string): string {
+  if (isSea()) {
+    return `the package "${name}" is not in the single executable: servers run from the image or from the npm package. Use \`npx kidp\` or the image for this command.`;
+  }
   const all = Object.entries(serverPackages()).map(([each, range]) => `'${each}@${range}'`);
   return `the package "${name}" is not installed: servers need packages that the command line does without. Run \`npm install ${all.join(' ')}\`, then run the command again (the image contains them).`;
 }

@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { cacheDirectory } from '../cache.ts';
 import { makeOnce } from '../once.ts';
 import type { Progress } from '../progress.ts';
+import type { ImageArchitecture } from './archive.ts';
 import { demand } from './run.ts';
 
 interface RootFileSystem {
   readonly packages: readonly string[];
-  readonly architecture: 'amd64' | 'arm64';
+  readonly architecture: ImageArchitecture;
+  /** Another revision makes another file. */
+  readonly revision?: string;
+  readonly onlyCached?: boolean;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -30,14 +34,18 @@ const excluded = [
 export async function rootFileSystem({
   packages,
   architecture,
+  revision = '1',
+  onlyCached,
   onProgress = () => undefined,
 }: RootFileSystem): Promise<string> {
+  const names = [...packages].sort().join('+');
   const folder = await makeOnce({
-    asset: `debian-${[...packages].sort().join('+')}`,
+    asset: `debian-${names}`,
     version: suite,
     cache: join(cacheDirectory(process.env), 'assets'),
-    key: `debian-${suite}-${architecture}-${[...packages].sort().join('+')}`,
+    key: `debian-${suite}-${architecture}-${names}-${revision}`,
     onProgress,
+    onlyCached,
     async make({ finished, temporary }, report) {
       report('prepare', 0, 1);
       const root = join(temporary, 'root');

@@ -34,6 +34,12 @@ export function missingForNodes(): readonly string[] {
   return missing;
 }
 
+/** Returns what is missing to build images, one sentence each. */
+export function missingForImages(): readonly string[] {
+  const absent = ['mmdebstrap', 'tar', 'npm', 'go'].filter((name) => !isOnPath(name));
+  return absent.length === 0 ? [] : [`not installed: ${absent.join(', ')}`];
+}
+
 function isOnPath(name: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {
     try {

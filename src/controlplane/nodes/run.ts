@@ -11,6 +11,14 @@ export async function demand(program: string, flags: readonly string[]): Promise
     const { stdout } = await execute(program, flags, { maxBuffer: 64 * 1024 * 1024 });
     return stdout;
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new ControlPlaneError({
+        code: 'nodes/command-failed',
+        message: `${program} is not installed`,
+        hint: 'On Debian and Ubuntu, as root: sh scripts/system-packages.sh',
+        cause,
+      });
+    }
     const said = (cause as { stderr?: string }).stderr?.trim() || String(cause);
     throw new ControlPlaneError({
       code: 'nodes/command-failed',

@@ -1,6 +1,6 @@
 /** Tar files (ustar) with neither times nor owners, so that equal entries give equal bytes. */
 
-interface TarEntry {
+export interface TarEntry {
   /** Relative, without a leading slash, at most 255 characters. */
   readonly path: string;
   readonly content?: string | Uint8Array;
@@ -13,15 +13,18 @@ interface TarEntry {
 
 const block = 512;
 
-export function tar(entries: readonly TarEntry[]): Uint8Array {
-  const parts: Uint8Array[] = [];
+export const tar = (entries: readonly TarEntry[]): Uint8Array => Buffer.concat([...tarParts(entries)]);
+
+/** The parts of a tar file, which may be too long for one buffer. */
+export function* tarParts(entries: Iterable<TarEntry>): Generator<Uint8Array> {
   for (const entry of entries) {
     const content =
       typeof entry.content === 'string' ? Buffer.from(entry.content) : (entry.content ?? new Uint8Array());
-    parts.push(header(entry, content.length), content, new Uint8Array((block - (content.length % block)) % block));
+    yield header(entry, content.length);
+    yield content;
+    yield new Uint8Array((block - (content.length % block)) % block);
   }
-  parts.push(new Uint8Array(2 * block));
-  return Buffer.concat(parts);
+  yield new Uint8Array(2 * block);
 }
 
 function header(entry: TarEntry, size: number): Uint8Array {

@@ -216,16 +216,14 @@ function notAccepted(before: World, after: World, from: CrdVersion, to: CrdVersi
   const earlier = earlierWay(before, from, before.serves(to.name) || !becomesPreferred ? to : before.preferred);
   if (earlier !== undefined && same(schemaOf(earlier.from), schemaOf(from)) && same(schemaOf(earlier.to), schemaOf(to)))
     return [];
+  const refusals = draftsBetween(after.crd, from, to, 'all').flatMap(refusal);
+  if (refusals.length === 0) return [];
   const known = new Set(
     earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all').map(wholeOf),
   );
-  const drafts = draftsBetween(after.crd, from, to, 'all').filter(
-    (draft) => draft.probe?.expect === 'refused' && draft.kind !== 'default-added' && !known.has(wholeOf(draft)),
-  );
+  const drafts = refusals.filter((draft) => !known.has(wholeOf(draft)));
   const since = earlier === undefined ? undefined : way(before, earlier.from, earlier.to, 'validated');
-  const found = shown(after, from, to, drafts.flatMap(withoutUpdates), 'validated', since).filter(
-    (change) => change.class !== 'safe',
-  );
+  const found = shown(after, from, to, drafts, 'validated', since).filter((change) => change.class !== 'safe');
   if (found.length === 0) return [];
   // Clients that exist break if they read a value of another type, or if an update of something else is refused.
   const graded = found.map((change) => {
@@ -258,11 +256,19 @@ function earlierWay(
   return before.relabels && one?.served === true && other?.served === true ? { from: one, to: other } : undefined;
 }
 
-/** A rule with oldSelf always refused these updates to clients of its version: only values that it cannot leave count. */
-function withoutUpdates(draft: Draft): Draft[] {
-  if (draft.probe?.updates === undefined) return [draft];
-  const { updates: _, ...probe } = draft.probe;
-  return probe.values === undefined ? [] : [{ ...draft, probe }];
+/**
+ * The draft if it is about values that are refused. Updates that a rule with oldSelf refuses do not count: it refused them
+ * to the clients of its version before. Only the values that a rule is known to refuse are tried.
+ */
+function refusal(draft: Draft): Draft[] {
+  const { probe } = draft;
+  if (probe?.expect !== 'refused' || draft.kind === 'default-added') return [];
+  if (probe.rule === undefined) return [draft];
+  const { updates, ...tried } = probe;
+  if (probe.values !== undefined) return [{ ...draft, probe: { ...tried, brief: true } }];
+  if (updates !== undefined && draft.kind.startsWith('transition-rule-')) return [];
+  const { probe: _, otherwise: _otherwise, ...undecided } = draft;
+  return [{ ...undecided, ...RISKY, decidedBy: 'syntax' }];
 }
 
 /**

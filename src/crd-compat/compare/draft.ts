@@ -70,6 +70,8 @@ export interface Probe {
   readonly large?: boolean;
   /** A rule that the value must violate. */
   readonly rule?: string;
+  /** Whether only the values are tried for the rule, not all the objects that it might refuse. */
+  readonly brief?: boolean;
   /** Whether the change shows in an update that leaves the value unchanged. */
   readonly updated?: boolean;
   /** Updates of the value that were accepted and are refused now, if one of them shows the change. */

@@ -101,7 +101,8 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
 /** No definition in a cluster has an empty list: it means that objects can be stored in any version. */
 function storedVersionsOf(before: Crd, options: CompareOptions): readonly string[] {
   const said = options.storedVersions ?? before.status?.storedVersions;
-  if (said !== undefined) return said.length > 0 ? said : before.spec.versions.map(({ name }) => name);
+  // The status is not validated like the spec.
+  if (Array.isArray(said)) return said.length > 0 ? said : before.spec.versions.map(({ name }) => name);
   const version = storageVersion(before);
   return version === undefined ? [] : [version.name];
 }

@@ -123,7 +123,8 @@ class Exhibition {
       if (witness !== undefined) return witness;
     }
     // Whether a rule or the surroundings of an absent field accept the object can depend on any other part of it.
-    if (probe.rule === undefined && probe.absent === undefined && probe.withoutStatus === undefined) return 'not shown';
+    const searches = (probe.rule !== undefined && probe.brief !== true) || probe.absent !== undefined;
+    if (!searches && probe.withoutStatus === undefined) return 'not shown';
     const shows = (object: Json): boolean => this.#judge(object, probe) !== undefined;
     const found = this.#sample(wishes({ ...probe, values: [] })[0] as Wish, shows);
     return (found === undefined ? undefined : this.#judge(found, probe)) ?? 'not shown';

@@ -133,7 +133,13 @@ class Planner {
     const counts = reads === undefined ? [minProperties] : this.#counts(minProperties, maxProperties);
     return (choose) => {
       const count = counts[choose(counts.length)] ?? minProperties;
-      const keys = [...fields, ...this.#literals.texts, ...Array.from({ length: count }, (_, at) => `key${at}`)];
+      const words = reads === undefined ? [] : this.#scalars.vocabulary;
+      const keys = [
+        ...fields,
+        ...this.#literals.texts,
+        ...words,
+        ...Array.from({ length: count }, (_, at) => `key${at}`),
+      ];
       const from = reads === undefined || count === 0 ? 0 : choose(keys.length - count + 1);
       const chosen = keys.slice(from, from + count);
       return Object.fromEntries(chosen.map((key) => [key, (named.get(key) ?? other).make(choose)]));

@@ -14,11 +14,14 @@ export interface Literals {
   readonly patterns: readonly string[];
   /** Whether rules read sizes: then their numbers are lengths too. */
   readonly sizes: boolean;
+  /** The names of the functions that rules call. */
+  readonly functions: ReadonlySet<string>;
   readonly reads: Reads;
 }
 
 export function literalsOf(rules: readonly CompiledRule[]): Literals {
   const found = { numbers: new Set<number>(), texts: new Set<string>(), patterns: new Set<string>(), sizes: false };
+  const functions = new Set<string>();
   const reads = nothing();
   const visit = (node: Expr, scope: ReadonlyMap<string, Reads>): void => {
     const at = readAt(node, scope);
@@ -37,6 +40,7 @@ export function literalsOf(rules: readonly CompiledRule[]): Literals {
         const [pattern] = node.args;
         if (node.function === 'matches' && pattern?.kind === 'literal') found.patterns.add(String(pattern.value));
         if (node.function === 'size') found.sizes = true;
+        functions.add(node.function);
         for (const each of node.target === undefined ? node.args : [node.target, ...node.args]) visit(each, scope);
         return;
       }
@@ -76,6 +80,7 @@ export function literalsOf(rules: readonly CompiledRule[]): Literals {
     texts: [...found.texts].sort(),
     patterns: [...found.patterns].sort(),
     sizes: found.sizes,
+    functions,
     reads,
   };
 }

@@ -2,6 +2,7 @@
 import { type StringSet, stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Literals } from './literals.ts';
+import { vocabularyOf } from './vocabulary.ts';
 
 const MAX_LENGTH = 300;
 const MAX_PATTERNS = 4;
@@ -12,10 +13,13 @@ export class Scalars {
   readonly #firsts = new Map<CrdSchema, unknown>();
   /** The numbers of the rules and their neighbours. */
   readonly around: readonly number[];
+  /** Strings that the functions of the rules accept. */
+  readonly vocabulary: readonly string[];
 
   constructor(literals: Literals) {
     this.#literals = literals;
     this.around = unique(literals.numbers.flatMap((each) => [each, each - 1, each + 1]));
+    this.vocabulary = vocabularyOf(literals);
   }
 
   /** Returns one value, for a place that no rule reads. */
@@ -63,7 +67,7 @@ export class Scalars {
   #texts(schema: CrdSchema, hints: readonly CrdSchema[]): readonly string[] {
     const set = stringsOf(schema);
     const { texts, patterns, sizes } = this.#literals;
-    const found = [...set.examples(3), ...texts.filter((each) => set.has(each) !== false)];
+    const found = [...set.examples(3), ...[...texts, ...this.vocabulary].filter((each) => set.has(each) !== false)];
     for (const each of regions(set, patterns.slice(0, MAX_PATTERNS))) found.push(...each.examples(2));
     for (const hint of hints) found.push(...set.intersect(stringsOf(hint)).examples(2));
     if (sizes) found.push(...this.#sized(set));

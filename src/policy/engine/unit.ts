@@ -37,6 +37,8 @@ export class Unit {
   readonly parts: readonly RequestPart[];
   readonly readsParams: boolean;
   readonly readsNamespace: boolean;
+  /** Whether it reads anything but the request, including reads through variables. */
+  readonly readsCluster: boolean;
   /** Whether it needs only the object, so that no information can be missing. */
   readonly plain: boolean;
   /** Whether it does not even read the object's metadata in `request`. */
@@ -73,6 +75,12 @@ export class Unit {
     const has = (name: string): boolean => parts.reads.some(({ variable }) => variable === name);
     this.readsParams = has('params') || below.some((each) => each.readsParams);
     this.readsNamespace = has('namespaceObject') || below.some((each) => each.readsNamespace);
+    this.readsCluster =
+      this.readsParams ||
+      this.readsNamespace ||
+      this.parts.includes('authorizer') ||
+      parts.context.length > 0 ||
+      below.some((each) => each.readsCluster);
     this.plain =
       this.parts.length === 0 &&
       !this.readsNamespace &&

@@ -1,7 +1,9 @@
 /** Reads the common parts of a resource: kind, name and revision. */
 import { hash } from 'node:crypto';
 import { API_VERSION, type Kind } from '../../api/index.ts';
+import { Double } from '../../cel/index.ts';
 import type { PolicyIssue } from '../model.ts';
+import { writeJson } from '../mutation/json.ts';
 import type { Json } from '../request.ts';
 import { complaints, isObject } from './shape.ts';
 
@@ -36,7 +38,7 @@ export function openEnvelope(object: unknown, kind: Kind): Envelope {
 /** The API server removes null fields before validation; this does the same, so that readers need not handle null. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
+  if (!isObject(value) || value instanceof Double) return value;
   const kept = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutNulls(each)]));
 }
@@ -44,7 +46,7 @@ function withoutNulls(value: unknown): unknown {
 function revisionOf(metadata: Json, spec: unknown): string {
   const { uid, generation } = metadata;
   if (typeof uid === 'string' && typeof generation === 'number') return `${uid}.${generation}`;
-  return digest(JSON.stringify([metadata.name, metadata.namespace, spec]));
+  return digest(writeJson([metadata.name, metadata.namespace, spec]));
 }
 
 /** `digest` returns a short hash of a text. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { policyException, policy as policyKind } from '../../api/index.ts';
+import { Double } from '../../cel/index.ts';
 import type { Json } from '../request.ts';
 import { readException } from './exception.ts';
 import { readPolicy } from './policy.ts';
@@ -17,6 +18,16 @@ const rules = [{ name: 'r', expression: 'true' }];
 const selector = { resourceTypes: ['Database'] };
 
 describe('readPolicy', () => {
+  it.each([
+    { reason: 'an integer that JSON.stringify refuses', number: 9007199254740993n },
+    { reason: 'a double with an integer as its value', number: new Double(1) },
+  ])('keeps numbers as a review has them: $reason', ({ number }) => {
+    const tests = [{ name: 't', object: { spec: { number } }, expect: { allowed: true } }];
+    const { model, issues } = readPolicy(object({ selector, rules, tests }));
+    expect(issues).toEqual([]);
+    expect(model?.tests[0]?.object).toEqual({ spec: { number } });
+  });
+
   it('reads the example of the kind', () => {
     const { model, issues } = readPolicy(parse(policyKind.example) as Json);
     expect(issues).toEqual([]);

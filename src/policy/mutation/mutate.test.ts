@@ -75,6 +75,55 @@ describe('sensitive values', () => {
   });
 });
 
+describe('a caller that must see nothing but its own request', () => {
+  const copy = (value: string) => patch(`[JSONPatch{op: 'add', path: '/metadata/labels/copied', value: ${value}}]`);
+  const known: World = {
+    ...world(() => [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data: { a: 'hidden' } }]),
+    namespace: () => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team', labels: { a: 'hidden' } } }),
+    authorize: () => ({ allowed: true }),
+  };
+  const mutated = (policies: readonly CompiledPolicy[], requestOnly: boolean) =>
+    mutate(policySet({ policies }), request(), known, { requestOnly });
+  const params = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', namespace: 'team' };
+  const read = 'namespaceObject.metadata.labels.a';
+
+  it.each<{ reason: string; mutation: object; spec?: object }>([
+    { reason: 'params', mutation: copy('params.data.a'), spec: { params } },
+    {
+      reason: 'context',
+      mutation: copy('one.data.a'),
+      spec: { context: [{ name: 'one', apiVersion: 'v1', kind: 'ConfigMap', resourceName: 'c' }] },
+    },
+    { reason: 'the namespace', mutation: copy(read) },
+    {
+      reason: 'the namespace through a variable',
+      mutation: copy('variables.a'),
+      spec: { variables: [{ name: 'a', expression: read }] },
+    },
+    {
+      reason: 'the namespace in a match condition',
+      mutation: apply(LABEL),
+      spec: { matchConditions: [{ name: 'm', expression: `${read} == 'hidden'` }] },
+    },
+    {
+      reason: 'what a user may do',
+      mutation: copy("string(authorizer.group('').resource('secrets').check('get').allowed())"),
+    },
+  ])('gets no patch from $reason', ({ mutation, spec }) => {
+    const policies = [policy('p', [mutation], spec)];
+    expect(mutated(policies, false).changed).toBe(true);
+    const { changed, object, results } = mutated(policies, true);
+    expect({ changed, object }).toEqual({ changed: false, object: pod });
+    expect(results).toMatchObject([{ result: 'error', denies: true }]);
+    expect(JSON.stringify(results)).not.toContain('hidden');
+  });
+
+  it('gets a patch from its own request', () => {
+    const own = copy('request.userInfo.?username.orValue("x") + object.metadata.name');
+    expect(mutated([policy('p', [own])], true).changed).toBe(true);
+  });
+});
+
 describe('mutate', () => {
   it('merges a configuration, and returns the smallest patch', () => {
     const { object, changed, policies, results } = run([policy('label', [apply(LABEL)])]);

@@ -35,6 +35,11 @@ export interface MutateOptions {
   readonly reinvocation?: 'Never' | 'IfNeeded';
   /** In milliseconds since 1970. Mutations that were not evaluated by then are errors. */
   readonly deadline?: number;
+  /**
+   * Whether the patch goes to a caller that must not see anything but its own request. Policies whose mutations or match
+   * conditions read params, context, the namespace or `authorizer` are errors.
+   */
+  readonly requestOnly?: boolean;
 }
 
 /**
@@ -102,9 +107,11 @@ class Run {
   readonly #world: World;
   readonly #policies = new Set<string>();
   readonly #results: RuleResult[] = [];
+  readonly #requestOnly: boolean;
   #object: Json;
 
-  constructor(set: PolicySet, world: World, object: Json, { deadline }: MutateOptions) {
+  constructor(set: PolicySet, world: World, object: Json, { deadline, requestOnly = false }: MutateOptions) {
+    this.#requestOnly = requestOnly;
     this.#set = set;
     this.#world = world;
     this.#object = object;
@@ -125,6 +132,7 @@ class Run {
   policy(policy: CompiledPolicy, answer: true | Missing, sent: Subject): void {
     const scope = this.#scope(sent);
     if (answer !== true) this.#notEvaluated(policy, scope, answer);
+    else if (this.#requestOnly && readsCluster(policy)) this.#failed(policy, policy.mutations, NOT_SHOWN);
     else if (policy.model.params === undefined) this.#invoke(policy, sent, null);
     else {
       const found = findParams(policy, scope);
@@ -242,6 +250,11 @@ class Run {
     });
   }
 }
+
+const NOT_SHOWN = 'the mutation reads more than the request, which its caller must not see';
+
+const readsCluster = ({ model, conditions, mutations }: CompiledPolicy): boolean =>
+  model.params !== undefined || [...conditions, ...mutations].some(({ unit }) => unit.readsCluster);
 
 /** Presents a mutation as a rule, so that exceptions apply to mutations too. */
 const asRule = ({ model, unit }: CompiledMutation): CompiledRule => ({

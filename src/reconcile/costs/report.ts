@@ -1,6 +1,6 @@
 /** The cost report: one row per resource, month and currency, for live and deleted resources. */
 import type { KubernetesObject } from '../../runtime/index.ts';
-import { costTagsOf, listedOwnership, type OwnedObject, ownedKinds, ownerPath } from '../platform/ownership.ts';
+import { costTagsOf, listedOwnership, type OwnedObject, ownedKinds, payersOf } from '../platform/ownership.ts';
 import type { SettledCost } from './settled.ts';
 
 export interface CostRow {
@@ -26,7 +26,7 @@ export function costRows(objects: readonly KubernetesObject[], settled: readonly
   const uids = new Set(owned.map(({ metadata }) => metadata.uid));
   const live = owned.flatMap((each): CostRow[] => {
     const object = each as OwnedObject;
-    const { team, applications } = ownerPath(object, view);
+    const { team, applications } = payersOf(object, view);
     const { namespace = '', name } = object.metadata;
     const costTags = costTagsOf(object, view);
     return (object.status?.costs ?? []).map(({ month, currency, amount }) => ({

@@ -8,13 +8,7 @@ import { CLEANUP_FINALIZER, type DeploymentTarget, deployableKinds, deploymentTa
 import type { ReportOutcome, UsageEvent, UsageReport, VerifiedBroker } from '../../broker/index.ts';
 import { type Client, hasFinalizer, isConflict, isNotFound, type Resource } from '../../runtime/index.ts';
 import type { Lookup } from '../platform/lookup.ts';
-import {
-  costTagsOf,
-  type MonthlyCost,
-  type OwnedObject,
-  type OwnershipView,
-  ownerPath,
-} from '../platform/ownership.ts';
+import { costTagsOf, type MonthlyCost, type OwnedObject, type OwnershipView, payersOf } from '../platform/ownership.ts';
 import { withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
 import type { DeletedResource, Payer, SettledCost, SettledCosts } from './settled.ts';
@@ -75,7 +69,7 @@ export async function recordUsage(
   }
 }
 
-type Owners = Pick<OwnershipView, 'team' | 'application'>;
+type Owners = Pick<OwnershipView, 'team' | 'application' | 'teamOf'>;
 
 /** `settle` stores the costs of an object and its owner data before it is deleted. */
 export async function settle(
@@ -105,7 +99,7 @@ export function deletedResourceOf(object: OwnedObject, view: Owners, now: number
 function payerOf(object: OwnedObject, view: Owners): Payer {
   const { kind, metadata, status } = object;
   const { namespace = '', name, uid = '' } = metadata;
-  const { team, applications } = ownerPath(object, view);
+  const { team, applications } = payersOf(object, view);
   const broker = status?.targetRef?.broker;
   return {
     uid,

@@ -8,7 +8,14 @@ import {
 } from '../../api/index.ts';
 import { publishedIdentity } from '../../broker/index.ts';
 import type { KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
-import { cachedOwnership, costTagsOf, type OwnedObject, type OwnershipView, ownerPath } from '../platform/ownership.ts';
+import {
+  cachedOwnership,
+  costTagsOf,
+  type OwnedObject,
+  type OwnershipView,
+  ownerPath,
+  payersOf,
+} from '../platform/ownership.ts';
 import { millisecondsOf } from './backoff.ts';
 import type { BrokerFacts, Deployable, Facts, OwnerFacts, TargetFacts } from './deployable.ts';
 
@@ -31,9 +38,10 @@ export function surroundingsOf(object: Deployable, stores: Stores): Surroundings
   };
 }
 
-function ownerFacts(object: Deployable, view: Pick<OwnershipView, 'team' | 'application'>): OwnerFacts {
+function ownerFacts(object: Deployable, view: OwnershipView): OwnerFacts {
   const owned = object as unknown as OwnedObject;
   const { end, team, applications, missing } = ownerPath(owned, view);
+  const { team: payer } = payersOf(owned, view);
   const path = [
     ...applications.map((each) => `Application ${each}`),
     ...(team === undefined ? [] : [`Team ${team.metadata.name}`]),
@@ -43,7 +51,7 @@ function ownerFacts(object: Deployable, view: Pick<OwnershipView, 'team' | 'appl
     end,
     path,
     costTags: costTagsOf(owned, view),
-    ...(team === undefined ? {} : { team: team.spec.namespace }),
+    ...(payer === undefined ? {} : { team: payer.spec.namespace }),
   };
 }
 

@@ -28,12 +28,14 @@ import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './a
 import {
   allOwned,
   cachedOwnership,
+  countsFor,
   describeObject,
   keyAsOwner,
   type OwnedObject,
   ownedKinds,
   ownerIndex,
   ownerPath,
+  payersOf,
   teamIndex,
 } from './ownership.ts';
 import { recordReadyEvent } from './ready-event.ts';
@@ -100,7 +102,8 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
     if (cached === undefined) return;
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
-    if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
+    const counts = countsFor(cached, view);
+    if (deleting && !view.directlyOwned(keyAsOwner(cached)).some(counts)) {
       await removeFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
     }
@@ -122,14 +125,15 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
     const wait = settling ? throttle.wait(keyAsOwner(object)) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
     throttle.mark(keyAsOwner(object));
-    const owned = allOwned(keyAsOwner(object), view);
+    const owned = allOwned(keyAsOwner(object), view).filter(counts);
     const deployed = owned.filter(({ kind }) => kind !== 'Application');
     const services = deployed.filter(({ kind }) => kind === 'Service');
     const ready = deleting
       ? waitingForOwned(owned.map(describeObject))
       : applicationReady(deployed, owner, conditionOf(object, 'DependenciesBound'));
     const target = (of: string) => read.store<DeploymentTarget>(deploymentTarget.resource).get({ name: of });
-    const settled = settledIn(manager.caches, platformNamespace, path.team?.spec.namespace ?? namespace);
+    const payer = payersOf(object as OwnedObject, view).team?.spec.namespace ?? namespace;
+    const settled = settledIn(manager.caches, platformNamespace, payer);
     const own = settled.filter(({ applications }) => applications.includes(`${namespace}/${name}`));
     const all = {
       conditions: [...core.conditions, { ...ready, observedGeneration }],

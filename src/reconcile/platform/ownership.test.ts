@@ -7,6 +7,7 @@ import { refusalOf, reservedBy } from './namespace-claim.ts';
 import {
   allOwned,
   costTagsOf,
+  countsFor,
   firstNames,
   listedOwnership,
   type OwnedObject,
@@ -14,6 +15,7 @@ import {
   type OwnerPath,
   ownerPath,
   type Phase,
+  payersOf,
 } from './ownership.ts';
 import { contentsOf, costAnnotations } from './team-objects.ts';
 import { waitingForOwned } from './waiting.ts';
@@ -43,7 +45,7 @@ const ofTeam = (name: string): OwnerName => ({ kind: 'Team', name });
 const ofApplication = (name: string): OwnerName => ({ kind: 'Application', name });
 
 const world: KubernetesObject[] = [
-  team('a', { spec: { costTags: { center: '1', who: 'team' } } }),
+  team('a', { spec: { namespace: 'n', costTags: { center: '1', who: 'team' } } }),
   owned('Application', 'shop', ofTeam('a'), { spec: { costTags: { who: 'shop' } } }),
   owned('Application', 'inner', ofApplication('shop')),
   owned('Service', 'web', ofApplication('inner'), { spec: { costTags: { own: 'x' } } }),
@@ -67,6 +69,67 @@ test('the tree below an owner, and the owner chain', () => {
 
 test('cost tags come from every owner, and the nearest wins', () => {
   expect(costTagsOf(named('web'), view)).toEqual({ center: '1', who: 'shop', own: 'x' });
+});
+
+test.each<{
+  reason: string;
+  object: OwnedObject;
+  payer?: string;
+  applications: string[];
+  tags: object;
+  counts: boolean;
+}>([
+  {
+    reason: 'of its namespace',
+    object: owned('Service', 'web', ofApplication('inner')),
+    payer: 'a',
+    applications: ['n/inner', 'n/shop'],
+    tags: { center: '1', who: 'shop' },
+    counts: true,
+  },
+  {
+    reason: 'of another team, in a namespace of none',
+    object: owned('Database', 'stray', ofTeam('a'), { namespace: 'nobodys', spec: { costTags: { own: 'x' } } }),
+    applications: [],
+    tags: { own: 'x' },
+    counts: false,
+  },
+  {
+    reason: 'of an Application of another team, in a namespace of none',
+    object: owned('Database', 'stray', { ...ofApplication('inner'), namespace: 'n' }, { namespace: 'nobodys' }),
+    applications: [],
+    tags: {},
+    counts: false,
+  },
+  {
+    reason: 'of another team, in the namespace of a team',
+    object: owned('Database', 'stray', ofTeam('a'), { namespace: 'team-b' }),
+    applications: [],
+    tags: {},
+    counts: false,
+  },
+  {
+    reason: 'of a team, through an Application in a namespace of none',
+    object: owned('Database', 'stray', ofApplication('own'), { namespace: 'nobodys' }),
+    applications: ['nobodys/own'],
+    tags: { who: 'own' },
+    counts: false,
+  },
+])('an object counts for and is paid by its own team only: $reason', ({
+  object,
+  payer,
+  applications,
+  tags,
+  counts,
+}) => {
+  const own = owned('Application', 'own', ofTeam('a'), { namespace: 'nobodys', spec: { costTags: { who: 'own' } } });
+  const listed = listedOwnership([...world, team('b'), own, object]);
+  const found = payersOf(object, listed);
+  expect(found.team?.metadata.name).toBe(payer);
+  expect(found.applications).toEqual(applications);
+  expect(costTagsOf(object, listed)).toEqual(tags);
+  expect(countsFor(named('shop'), listed)(object)).toBe(counts);
+  expect(countsFor(world[0] as Team, listed)(object)).toBe(counts);
 });
 
 test('both directions terminate for any ownership graph', () => {

@@ -181,20 +181,43 @@ export function ownerPath(object: OwnedObject, view: Pick<OwnershipView, 'team' 
  * `isOfItsNamespace` reports whether the team of the owner is the team of the namespace. An object without an owner, or
  * whose owner does not exist yet, is of its namespace.
  */
-export function isOfItsNamespace(
-  object: OwnedObject,
-  view: Pick<OwnershipView, 'team' | 'application' | 'teamOf'>,
-): boolean {
+export function isOfItsNamespace(object: OwnedObject, view: Owners): boolean {
   const { team: owner } = ownerPath(object, view);
   return owner === undefined || view.teamOf(object.metadata.namespace ?? '')?.metadata.name === owner.metadata.name;
 }
 
+type Owners = Pick<OwnershipView, 'team' | 'application' | 'teamOf'>;
+
+/**
+ * `payersOf` returns the Team and the Applications that an object counts for: those above it, up to the first one that is
+ * not of the team of its namespace. Anyone who may write in some namespace can name any owner there.
+ */
+export function payersOf(object: OwnedObject, view: Owners): Pick<OwnerPath, 'team' | 'applications'> {
+  const { team: owner, applications } = ownerPath(object, view);
+  const { namespace = '' } = object.metadata;
+  const foreign = applications.findIndex((key) => !isOfOneTeam(namespace, key.slice(0, key.indexOf('/')), view));
+  if (foreign >= 0) return { applications: applications.slice(0, foreign) };
+  const isOwn = owner !== undefined && view.teamOf(namespace)?.metadata.name === owner.metadata.name;
+  return { applications, ...(isOwn ? { team: owner } : {}) };
+}
+
+/** `countsFor` reports whether an object below a Team or Application counts for it, and keeps it from being deleted. */
+export const countsFor =
+  (owner: KubernetesObject, view: Owners) =>
+  ({ metadata: { namespace = '' } }: OwnedObject): boolean =>
+    owner.kind === 'Team'
+      ? view.teamOf(namespace)?.metadata.name === owner.metadata.name
+      : isOfOneTeam(namespace, owner.metadata.namespace ?? '', view);
+
+function isOfOneTeam(namespace: string, other: string, view: Pick<OwnershipView, 'teamOf'>): boolean {
+  if (namespace === other) return true;
+  const home = view.teamOf(namespace)?.metadata.name;
+  return home !== undefined && home === view.teamOf(other)?.metadata.name;
+}
+
 /** `costTagsOf` merges the cost tags of the Team, the Applications in the chain and the object; the nearest wins. */
-export function costTagsOf(
-  object: OwnedObject,
-  view: Pick<OwnershipView, 'team' | 'application'>,
-): Readonly<Record<string, string>> {
-  const { team: atTheEnd, applications } = ownerPath(object, view);
+export function costTagsOf(object: OwnedObject, view: Owners): Readonly<Record<string, string>> {
+  const { team: atTheEnd, applications } = payersOf(object, view);
   const between = applications.map((key) => {
     const [namespace = '', name = ''] = key.split('/');
     return view.application(namespace, name)?.spec.costTags;

@@ -38,6 +38,7 @@ import { type Refusal, type Reservations, refusalOf, reservedBy } from './namesp
 import {
   allOwned,
   cachedOwnership,
+  countsFor,
   describeObject,
   keyAsOwner,
   type OwnedObject,
@@ -118,7 +119,8 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
     // Resources owned through an Application keep that Application, which keeps the Team.
-    if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
+    const counts = countsFor(cached, view);
+    if (deleting && !view.directlyOwned(keyAsOwner(cached)).some(counts)) {
       if (refusal === undefined) await revokeAccess(client, cached);
       await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
@@ -139,7 +141,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     const wait = settling ? throttle.wait(name) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
     throttle.mark(name);
-    const owned = allOwned(keyAsOwner(object), view);
+    const owned = allOwned(keyAsOwner(object), view).filter(counts);
     const ready = deleting ? waitingForOwned(owned.map(describeObject)) : readiness(object, failure);
     // If the namespace belongs to another Team, so do its settled costs.
     const settled = refusal === undefined ? settledIn(manager.caches, platformNamespace, object.spec.namespace) : [];

@@ -8,6 +8,7 @@ import {
   type Witness,
   worst,
 } from '../../../src/crd-compat/index.ts';
+import { applyDefaults, prune, validator } from '../../../src/crd-compat/instance/index.ts';
 import { type Change as Attempted, manifestBroken, type Outcome, type Seen, storedBroken } from './trial.ts';
 
 export interface Case {
@@ -18,8 +19,10 @@ export interface Case {
   readonly objects: readonly Json[];
   /** Content that the objects are updated to; the updates are accepted before the change. */
   readonly updates?: readonly (Json | undefined)[];
-  /** Whether the objects are valid only after the change. */
-  readonly later?: boolean;
+  /** Whether the objects are valid only after the change; a list says it of each. */
+  readonly later?: boolean | readonly boolean[];
+  /** Versions that clients read the objects through after the change and write them back, in the same order. */
+  readonly through?: readonly string[];
 }
 
 export interface Prepared {
@@ -52,9 +55,13 @@ export function prepare(given: Case): Prepared {
       updates: objects.map((_, index) =>
         index < given.objects.length ? given.updates?.[index] : shown[index - given.objects.length]?.witness.update,
       ),
-      through: objects.map((_, index) => shown[index - given.objects.length]?.witness.through),
-      later: objects.map((_, index) =>
-        index < given.objects.length ? given.later === true : isLater(shown[index - given.objects.length]?.kind),
+      through: objects.map((_, index) =>
+        index < given.objects.length ? given.through?.[index] : shown[index - given.objects.length]?.witness.through,
+      ),
+      later: objects.map((object, index) =>
+        index < given.objects.length
+          ? given.later === true || (Array.isArray(given.later) && given.later[index] === true)
+          : isLater(shown[index - given.objects.length]?.kind) || !isValid(object, given.before),
       ),
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
       objects: objects.map((object, index) => {
@@ -70,7 +77,18 @@ export function prepare(given: Case): Prepared {
 
 /** Whether a change of this kind concerns objects that are written after it. */
 const isLater = (kind: Change['kind'] | undefined): boolean =>
-  kind === 'field-not-stored' || kind === 'field-not-round-tripped';
+  kind === 'field-not-stored' || kind === 'field-not-round-tripped' || kind === 'value-not-round-tripped';
+
+/** Whether a definition serves the version of an object, has all of its fields and accepts it. */
+export function isValid(object: Json, definition: Json): boolean {
+  const version = read(definition).spec.versions.find(
+    ({ name, served }) => served && String(object.apiVersion).endsWith(`/${name}`),
+  );
+  const schema = version?.schema?.openAPIV3Schema;
+  if (version === undefined || schema === undefined) return false;
+  const { value, pruned } = prune(object, schema);
+  return pruned.length === 0 && validator(schema).validate(applyDefaults(value, schema)).length === 0;
+}
 
 /** The path of a request that can be made without an object; those that change something are not made. */
 const readable = (request: string): string | undefined => /^GET (\S+)$/.exec(request)?.[1];

@@ -9,12 +9,14 @@ import { attempt, type Change, type Difference, type Outcome, type Seen } from '
 /** The outcomes in the order of the changes. Those that the API server will not take together are tried alone. */
 export async function attemptAll(client: Client, changes: readonly Change[], atOnce = 16): Promise<Outcome[]> {
   const outcomes = new Map<Change, Outcome>();
-  const alone = changes.filter(
-    (change) => schemaOf(change.before) === undefined || !isOnlySchema(change) || isOfWhole(change),
-  );
+  const alone = changes.filter((change) => !isOnlySchema(change) || isOfWhole(change));
   const shared = changes.filter((change) => !alone.includes(change));
-  // Only definitions that are the same but for their schema can stand in for each other.
-  const alike = Object.values(Object.groupBy(shared, ({ before }) => JSON.stringify(withSchema(before, {}))));
+  // Only definitions that are the same but for their schemas can stand in for each other.
+  const alike = Object.values(
+    Object.groupBy(shared, ({ before, after }) =>
+      JSON.stringify([before, after].map((each) => withSchemas(each, () => ({})))),
+    ),
+  );
   const batches = [
     ...alike.flatMap((all = []) =>
       Array.from({ length: Math.ceil(all.length / atOnce) }, (_, index) =>
@@ -47,51 +49,69 @@ async function attemptBatch(client: Client, batch: readonly Change[]): Promise<O
 const refusedBefore = (error: Error): Outcome => ({ notSetUp: error.message, seen: [], requests: [] });
 
 interface Definition {
-  spec: { versions: readonly { schema?: { openAPIV3Schema?: CrdSchema }; subresources?: unknown }[] };
+  spec: { versions: readonly Version[] };
 }
 
-function schemaOf(definition: Json): CrdSchema | undefined {
-  const { versions } = (definition as unknown as Definition).spec;
-  const [only] = versions;
-  // A status subresource is only one at the root.
-  return versions.length === 1 && only?.subresources === undefined ? only?.schema?.openAPIV3Schema : undefined;
+interface Version {
+  readonly name: string;
+  readonly schema?: { openAPIV3Schema?: CrdSchema };
+  readonly subresources?: unknown;
 }
+
+const versionsOf = (definition: Json): readonly Version[] => (definition as unknown as Definition).spec.versions;
+
+const schemasOf = (definition: Json): readonly CrdSchema[] =>
+  versionsOf(definition).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
+
+const schemaOf = (definition: Json, version: string): CrdSchema =>
+  versionsOf(definition).find(({ name }) => name === version)?.schema?.openAPIV3Schema ?? {};
 
 const fieldOf = (index: number): string => `p${index}`;
 
-function withSchema(definition: Json, schema: CrdSchema): Json {
+function withSchemas(definition: Json, schema: (version: string) => CrdSchema): Json {
   const { spec } = definition as unknown as Definition;
-  const versions = spec.versions.map((version) => ({ ...version, schema: { openAPIV3Schema: schema } }));
+  const versions = spec.versions.map((version) => ({
+    ...version,
+    schema: { openAPIV3Schema: schema(version.name) },
+  }));
   return { ...definition, spec: { ...spec, versions } };
 }
 
+/** Whether only schemas matter. A status subresource is only one at the root. */
 const isOnlySchema = ({ before, after, requests }: Change): boolean =>
   (requests ?? []).length === 0 &&
-  schemaOf(after) !== undefined &&
-  JSON.stringify(withSchema(before, {})) === JSON.stringify(withSchema(after, {}));
+  [before, after].every(
+    (definition) =>
+      schemasOf(definition).length === versionsOf(definition).length &&
+      versionsOf(definition).every(({ subresources }) => subresources === undefined),
+  );
 
 /** What a schema says of names and types is so only at the root. */
 const isOfWhole = ({ before, after }: Change): boolean =>
-  [before, after].map(schemaOf).some((schema) => {
-    const isNamed = ['kind', 'metadata'].some((name) => schema?.properties?.[name] !== undefined);
-    return isNamed || (schema?.['x-kubernetes-validations'] ?? []).some(({ rule }) => rule.includes('metadata'));
+  [before, after].flatMap(schemasOf).some((schema) => {
+    const isNamed = ['kind', 'metadata'].some((name) => schema.properties?.[name] !== undefined);
+    return isNamed || (schema['x-kubernetes-validations'] ?? []).some(({ rule }) => rule.includes('metadata'));
   });
 
 function merged(batch: readonly Change[]): Change {
-  const [{ before }] = batch as readonly [Change, ...Change[]];
-  const schema = (side: 'before' | 'after'): CrdSchema => ({
+  const [{ before, after }] = batch as readonly [Change, ...Change[]];
+  const schemas = (side: 'before' | 'after') => (version: string) => ({
     type: 'object',
-    properties: Object.fromEntries(batch.map((change, index) => [fieldOf(index), schemaOf(change[side]) as CrdSchema])),
+    properties: Object.fromEntries(batch.map((change, index) => [fieldOf(index), schemaOf(change[side], version)])),
   });
+  const flat = <Each>(of: (change: Change) => readonly Each[] | undefined): (Each | undefined)[] =>
+    batch.flatMap((change) => change.objects.map((_, place) => of(change)?.[place]));
   return {
-    before: withSchema(before, schema('before')),
-    after: withSchema(before, schema('after')),
+    before: withSchemas(before, schemas('before')),
+    after: withSchemas(after, schemas('after')),
     objects: batch.flatMap(({ objects }, index) =>
       objects.map(({ apiVersion, kind, metadata, ...content }, place) => ({
         ...{ apiVersion, kind, metadata: { name: `${fieldOf(index)}-${place}` } },
         [fieldOf(index)]: content,
       })),
     ),
+    through: flat(({ through }) => through),
+    later: flat(({ later }) => later).map((each) => each === true),
     updates: batch.flatMap(({ objects, updates }, index) =>
       objects.map((_, place) => {
         const update = updates?.[place];
@@ -118,6 +138,7 @@ function apart(batch: readonly Change[], seen: readonly Seen[]): Outcome[] {
         read: inner(each.read),
         updated: inner(each.updated),
         applied: inner(each.applied),
+        ...(each.passed === undefined ? {} : { passed: { ...each.passed, lost: inner(each.passed.lost) } }),
       })),
     };
   });

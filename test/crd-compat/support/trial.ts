@@ -81,10 +81,11 @@ export const storedBroken = ({ later, unread, read, refusedUpdates, updated, pas
     [read, refusedUpdates, updated, passed?.refusedUpdates, passed?.lost].some((each) => (each ?? []).length > 0));
 
 /** A manifest that is applied to an object that exists is an update of it. */
-export const manifestBroken = ({ refused, applied, refusedUpdates, passed }: Seen): boolean =>
+export const manifestBroken = ({ later, refused, applied, refusedUpdates, passed }: Seen): boolean =>
   refused !== undefined ||
   applied.length > 0 ||
   passed?.refused !== undefined ||
+  (later === true && (passed?.refusedUpdates ?? []).length > 0) ||
   // What kubectl reads is the manifest of who edits and applies it.
   (passed?.lost ?? []).length > 0 ||
   [...refusedUpdates, ...(passed?.refusedUpdates ?? [])].some(({ edited }) => edited === ownUpdate);
@@ -221,13 +222,7 @@ class Stage {
     const stored = JSON.parse(read.text) as Json;
     const tried = update === undefined ? undefined : await this.#update(object, update, { dryRun: 'All' });
     if (tried !== undefined && tried.status !== 200) return { notValid: `the update: ${messageOf(tried)}` };
-    const fair = await Promise.all(
-      this.#editsOf(stored).map(async (each) => {
-        const put = await this.#send('PUT', this.#one(object), each.edit(stored), { dryRun: 'All' });
-        return put.status === 200 ? [each] : [];
-      }),
-    );
-    return { content: contentOf(read), edits: fair.flat() };
+    return { content: contentOf(read), edits: await this.#accepted(object, stored, this.#editsOf(stored)) };
   }
 
   #editsOf(object: Json): Edit[] {
@@ -254,7 +249,7 @@ class Stage {
     const again = isThere && version !== undefined ? await this.#applyThrough(object, version) : undefined;
     const seen = await this.#lookIn(object, created, update);
     if (version === undefined || seen.notValid !== undefined || seen.unread !== undefined) return seen;
-    const passed = await this.#pass(object, version, update, isThere ? created.edits : []);
+    const passed = await this.#pass(object, version, update, isThere ? created.edits : await this.#editsLater(object));
     const { status, text } = again ?? (await this.#applyThrough(object, version));
     return { ...seen, passed: { ...passed, ...(status < 300 ? {} : { refused: text }) } };
   }
@@ -267,6 +262,23 @@ class Stage {
     const read = await this.#send('GET', this.#one(object));
     const { apiVersion: _version, kind: _kind, metadata: _metadata, ...sent } = object;
     return { ...nothing, applied: compare(sent, contentOf(read), () => false) };
+  }
+
+  /** The updates of an object of a version that is new, which its own version accepts. */
+  async #editsLater(object: Json): Promise<readonly Edit[]> {
+    const stored = JSON.parse((await this.#send('GET', this.#one(object))).text) as Json;
+    const schema = schemaIn(this.#after, object);
+    return this.#accepted(object, stored, schema === undefined ? [] : edits(stored, schema));
+  }
+
+  async #accepted(object: Json, stored: Json, tried: readonly Edit[]): Promise<readonly Edit[]> {
+    const fair = await Promise.all(
+      tried.map(async (each) => {
+        const put = await this.#send('PUT', this.#one(object), each.edit(stored), { dryRun: 'All' });
+        return put.status === 200 ? [each] : [];
+      }),
+    );
+    return fair.flat();
   }
 
   /** Applies what is read of the object through another version. */
@@ -417,8 +429,7 @@ class Stage {
   }
 
   #schemaBefore(object: Json): CrdSchema | undefined {
-    const name = String(object.apiVersion).split('/')[1];
-    return this.#before.spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema;
+    return schemaIn(this.#before, object);
   }
 
   async #inEffect(definition: Definition, which: 'before' | 'after'): Promise<void> {
@@ -449,6 +460,11 @@ class Stage {
   ): Promise<RawResponse> {
     return this.#client.request({ method, path, query, ...(body === undefined ? {} : { body }) });
   }
+}
+
+function schemaIn({ spec }: Definition, object: Json): CrdSchema | undefined {
+  const name = String(object.apiVersion).split('/')[1];
+  return spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema;
 }
 
 const nameOf = (object: Json): string => String((object.metadata as Json).name);

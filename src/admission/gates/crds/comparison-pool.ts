@@ -5,7 +5,7 @@
  * that, and a comparison that takes too long or too much memory is terminated without harm to the process. A thread is
  * started for the first changed definition, and one idle thread is kept for a while.
  */
-import module from 'node:module';
+import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -142,7 +142,7 @@ class Thread {
   constructor() {
     const extension = extname(fileURLToPath(import.meta.url));
     this.#worker = new Worker(new URL(`./comparison-worker${extension}`, import.meta.url), {
-      workerData: { compileCache: directoryOf(module.getCompileCacheDir?.()) },
+      workerData: { compileCache: directoryOf(getCompileCacheDir()) },
       resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
     });
     // The thread must not keep the process alive.

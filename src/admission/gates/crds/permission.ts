@@ -7,6 +7,7 @@ import type { AskAuthorizer } from '../../../policy/index.ts';
 import { type Client, eachObject } from '../../../runtime/index.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
 import { annotationOf, definitionGroup, definitionKind, definitionPlural } from './definition.ts';
+import { lastStored } from './previous-revision.ts';
 
 export const ALLOW_BREAKING = `${GROUP}/allow-breaking`;
 export const allowBreakingVerb = 'allow-breaking';
@@ -40,10 +41,10 @@ export async function permissionFor(question: PermissionQuestion): Promise<Permi
   return { by: annotated.by, notes: [...approved.notes, ...annotated.notes] };
 }
 
-async function byApproval({ client, name, uid, digest, signal }: PermissionQuestion): Promise<Permission> {
+async function byApproval({ request, client, name, uid, digest, signal }: PermissionQuestion): Promise<Permission> {
   if (client === undefined) return { by: undefined, notes: [] };
   const notes: string[] = [];
-  let by: string | undefined;
+  const approved: Approval['metadata'][] = [];
   let rejected = false;
   const look = (object: unknown) => {
     const { metadata, spec } = object as Approval;
@@ -55,7 +56,7 @@ async function byApproval({ client, name, uid, digest, signal }: PermissionQuest
     }
     switch (approvalOutcome({ spec })) {
       case 'Approved':
-        by ??= `Approval ${metadata.name}`;
+        approved.push(metadata);
         break;
       case 'Rejected':
         rejected = true;
@@ -65,8 +66,16 @@ async function byApproval({ client, name, uid, digest, signal }: PermissionQuest
         notes.push(`Approval ${metadata.name} is pending`);
     }
   };
+  let by: string | undefined;
   try {
     await eachObject(client, approval.resource, { signal }, look);
+    // An Approval admits one change: not the same one again, after the definition was changed back.
+    const stored =
+      approved.length === 0 ? undefined : await lastStored(client, { name, uid, spec: request.object?.spec }, signal);
+    for (const { name: found, creationTimestamp = '' } of approved) {
+      if (stored === undefined || stored < creationTimestamp) by ??= `Approval ${found}`;
+      else notes.push(`Approval ${found} was used: the change was made at ${stored}; create another Approval`);
+    }
   } catch (error) {
     if (signal.aborted) throw error;
     notes.push(`Approvals could not be read: ${error instanceof Error ? error.message : String(error)}`);

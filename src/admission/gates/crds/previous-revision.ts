@@ -1,5 +1,6 @@
-/** Finds the recorded revision of a definition that was deleted and is now re-created. */
+/** Finds recorded revisions of a definition: of one that was deleted and is now re-created, and of a change that was made before. */
 import { type CrdRevision, crdRevision, REVISION_LABEL, revisionLabelOf, unpackRevision } from '../../../api/index.ts';
+import { sameJson } from '../../../policy/internal.ts';
 import { type Client, eachObject } from '../../../runtime/index.ts';
 
 interface Earlier {
@@ -16,11 +17,8 @@ export async function newestRevision(
 ): Promise<Earlier | undefined> {
   if (client === undefined) return undefined;
   let newest: CrdRevision | undefined;
-  const labelSelector = `${REVISION_LABEL}=${revisionLabelOf(name)}`;
-  await eachObject(client, crdRevision.resource, { labelSelector, signal }, (object) => {
-    const revision = object as unknown as CrdRevision;
-    if (revision.spec.crd.name !== name || revision.spec.sequence <= (newest?.spec.sequence ?? 0)) return;
-    newest = revision;
+  await eachRevision(client, name, signal, (revision) => {
+    if (revision.spec.sequence > (newest?.spec.sequence ?? 0)) newest = revision;
   });
   if (newest === undefined) return undefined;
   try {
@@ -28,4 +26,37 @@ export async function newestRevision(
   } catch {
     return undefined;
   }
+}
+
+/** `lastStored` returns when a definition last got exactly this spec; undefined if that is not recorded. */
+export async function lastStored(
+  client: Client,
+  { name, uid, spec }: { readonly name: string; readonly uid: string; readonly spec: unknown },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let last: string | undefined;
+  await eachRevision(client, name, signal, (revision) => {
+    const { creationTimestamp = '' } = revision.metadata;
+    if (revision.spec.crd.uid !== uid || revision.spec.registered !== undefined) return;
+    if (creationTimestamp <= (last ?? '')) return;
+    try {
+      if (sameJson(unpackRevision(revision).spec, spec)) last = creationTimestamp;
+    } catch {
+      // What cannot be read was not written by kidp.
+    }
+  });
+  return last;
+}
+
+async function eachRevision(
+  client: Client,
+  name: string,
+  signal: AbortSignal,
+  look: (revision: CrdRevision) => void,
+): Promise<void> {
+  const labelSelector = `${REVISION_LABEL}=${revisionLabelOf(name)}`;
+  await eachObject(client, crdRevision.resource, { labelSelector, signal }, (object) => {
+    const revision = object as unknown as CrdRevision;
+    if (revision.spec.crd.name === name) look(revision);
+  });
 }

@@ -154,7 +154,7 @@ function needsOfException(object: Json, { policy }: AuthorRightsOptions): Need[]
 }
 
 function secretsNeed(selection: SecretSelection, field: string, does: string, { namespaces }: MatchModel): Need {
-  const exact = namespaces !== undefined && !namespaces.some((each) => each.includes('*')) ? namespaces : [];
+  const exact = namespaces !== undefined && !namespaces.some((each) => /[*?]/.test(each)) ? namespaces : [];
   const listed = (exact.length === 0 ? [''] : exact).map((namespace) =>
     questionOf({ verb: 'list', group: '', resource: 'secrets', namespace }),
   );

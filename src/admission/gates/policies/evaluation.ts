@@ -75,6 +75,7 @@ export function violationOf(result: RuleResult): Violation {
   return {
     gate: gateOf(result),
     code: rule,
+    rule,
     field,
     message: resultText(result),
     next: '',

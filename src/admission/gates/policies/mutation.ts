@@ -19,8 +19,8 @@ interface MutationQuestion {
   readonly ask: AskAuthorizer;
   /** Selects the mutations by their reinvocation policy. */
   readonly reinvocation: 'Never' | 'IfNeeded';
-  /** Whether params and context are read. Their values can become part of the patch. */
-  readonly reads: boolean;
+  /** See `MutateOptions`. */
+  readonly requestOnly: boolean;
   /** The deadline in milliseconds since 1970. */
   readonly deadline: number;
 }
@@ -35,20 +35,19 @@ export interface PolicyMutationResult {
 const mostRounds = 8;
 
 export async function applyPolicyMutations(question: MutationQuestion): Promise<PolicyMutationResult> {
-  const { set, world, request, ask, reinvocation, reads, deadline } = question;
+  const { set, world, request, ask, reinvocation, requestOnly, deadline } = question;
   const others = withoutItself(set, request);
   const answers = new Map<string, AuthorizationAnswer>();
   const answered: World = {
     now: world.now,
     namespace: (name) => world.namespace(name),
-    // Schemas are public: every user can read them.
-    find: (query) => (reads || query.apiVersion.startsWith('apiextensions.k8s.io/') ? world.find(query) : undefined),
+    find: (query) => world.find(query),
     authorize: (question) => answers.get(keyOf(question)),
     kindOf: (group, version, plural) => world.kindOf?.(group, version, plural),
     schema: (kind) => world.schema?.(kind),
   };
   for (let round = 1; ; round += 1) {
-    const decision = mutate(others, request, answered, { reinvocation, deadline });
+    const decision = mutate(others, request, answered, { reinvocation, requestOnly, deadline });
     if (decision.questions.length === 0 || round === mostRounds) return resultOf(decision);
     const given = await ask(decision.questions);
     for (const [index, asked] of decision.questions.entries()) {
