@@ -65,6 +65,7 @@ const renderings: readonly Rendering[] = [
       'rbac/bindings.yaml': of('rbac/rollout-groups'),
       'rbac/clusters.yaml': of('rbac/cluster-credentials'),
       'rbac/rest.yaml': of('reconcilers/role-rest'),
+      'rbac/team-admin.yaml': of('rbac/team-admin'),
       'network/default-deny.yaml': of('network/default-deny'),
       'network/kidp.yaml': of('network/kidp'),
       'network/brokers.yaml': {
