@@ -36,7 +36,7 @@ test('a profile has no permissions that only others need (least privilege)', asy
   const always = ['kidp', 'kidp-metrics-reader', 'kidp-read', 'kidp-uninstall', 'platform-admin'];
   const policies = [...always, 'kidp-break-glass', 'kidp-read-platform'];
   const users = ['kidp-admin', 'kidp-environment-owner', 'kidp-operator', 'kidp-viewer'];
-  const dispatch = ['kidp-broker-kubernetes', 'kidp-broker-kubernetes-registration', 'kidp-platform'];
+  const dispatch = ['kidp-broker-kubernetes', 'kidp-broker-kubernetes-registration', 'kidp-platform', 'team-admin'];
   expect(await roles('crd-gate')).toEqual(always.sort());
   expect(await roles('admission')).toEqual(policies.sort());
   expect(await roles('platform')).toEqual([...policies, ...dispatch].sort());
@@ -56,9 +56,12 @@ test('no profile may read all Secrets; connections.enabled asks for it', async (
       )
       .map(({ metadata }) => metadata.name);
   };
-  // The broker deploys Secrets, into the namespaces of teams.
-  expect(await grants({ brokers: { kubernetes: null } })).toEqual([]);
-  expect(await grants({ brokers: { kubernetes: null }, connections: { enabled: true } })).toEqual(['kidp-connections']);
+  // Beside the broker, which deploys Secrets into the namespaces of teams, and a role for users that is bound to nobody.
+  expect(await grants({ brokers: { kubernetes: null } })).toEqual(['team-admin']);
+  expect(await grants({ brokers: { kubernetes: null }, connections: { enabled: true } })).toEqual([
+    'team-admin',
+    'kidp-connections',
+  ]);
 });
 
 test('the hook may list the kinds with finalizers, and no others', async () => {
