@@ -151,7 +151,7 @@ const commands = [
   {
     reason: 'an explanation',
     words: ['explain', '-f', 'policies', '-f', 'pod.yaml'],
-    status: 1,
+    status: 0,
     output: /docker\.io\/a/,
   },
   { reason: 'a breaking CRD', words: ['crd', 'diff', 'old.yaml', 'new.yaml'], status: 1, output: /maximum-lowered/ },

@@ -18,7 +18,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'kidp-programs-'));
   const built = await layOutPackage();
   try {
-    await run('npm', ['pack', '--pack-destination', directory], { cwd: built.place });
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory], { cwd: built.place });
   } finally {
     built.remove();
   }

@@ -13,6 +13,25 @@ describe('a failure is one sentence and an exit code', () => {
       sentence: /disk is full .* free some space/,
       exit: 1,
     },
+    {
+      reason: 'a package that servers need and that is not installed is named with the command',
+      error: coded('ERR_MODULE_NOT_FOUND', "Cannot find package 'fastify' imported from /a/chunk.js"),
+      sentence:
+        /^the package "fastify" is not installed: .* Run `npm install .*'fastify@\^5[^`]*`, then run the command/,
+      exit: 2,
+    },
+    {
+      reason: 'one that is required is, too',
+      error: coded('MODULE_NOT_FOUND', "Cannot find module '@peculiar/asn1-schema'\nRequire stack:\n- /a/chunk.js"),
+      sentence: /^the package "@peculiar\/asn1-schema" is not installed/,
+      exit: 2,
+    },
+    {
+      reason: 'any other missing file is an error of the package',
+      error: coded('ERR_MODULE_NOT_FOUND', "Cannot find module '/a/chunk.js'"),
+      sentence: /^Cannot find module/,
+      exit: 1,
+    },
     { reason: 'no permission says what to do', error: coded('EACCES', 'open'), sentence: /permission denied/, exit: 1 },
     {
       reason: 'an error with a code has its own message',

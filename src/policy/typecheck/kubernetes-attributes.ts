@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 
-export type Attribute = readonly [name: string, type: string, format: string];
+type Attribute = readonly [name: string, type: string, format: string];
 
 interface Model {
   readonly attributeTypeMap: readonly { readonly baseName: string; readonly type: string; readonly format: string }[];
