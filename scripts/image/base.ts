@@ -26,7 +26,15 @@ interface Base {
 const run = promisify(execFile);
 const triplets = { amd64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' } as const;
 /** The C library finds these by name; Node needs the others. */
-const libraries = ['libc.so.6', 'libdl.so.2', 'libm.so.6', 'libpthread.so.0', 'libresolv.so.2', 'libgcc_s.so.1'];
+const libraries = [
+  'libc.so.6',
+  'libdl.so.2',
+  'libm.so.6',
+  'libpthread.so.0',
+  'libresolv.so.2',
+  'librt.so.1',
+  'libgcc_s.so.1',
+];
 const packageNames = Object.keys(pins.debian);
 /** Where Debian documents the source package and its version; packages of one source share it. */
 const documentation: Readonly<Record<string, string>> = {

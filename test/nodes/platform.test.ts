@@ -29,7 +29,9 @@ beforeAll(async () => {
       ],
     },
   });
-  await eventually(async () => expect(await create('probe', { password: 'x' })).toContain('Use a Secret.'));
+  await eventually(async () =>
+    expect(await create('probe', { password: 'x' })).toContain('no-secrets-in-config-maps, rule password: denied'),
+  );
 });
 afterAll(() => platform?.stop());
 

@@ -71,7 +71,8 @@ export const engines: Readonly<Record<string, Engine>> = {
     },
     environment: { MARIADB_RANDOM_ROOT_PASSWORD: 'yes' },
     login: 'mariadb -h 127.0.0.1 -u "$MARIADB_USER" -p"$MARIADB_PASSWORD" -e "SELECT 1"',
-    setPassword: `mariadb -h 127.0.0.1 -u "$MARIADB_USER" -p"$MARIADB_PREVIOUS_PASSWORD" -e "ALTER USER CURRENT_USER() IDENTIFIED BY '$MARIADB_PASSWORD'"`,
+    // ALTER USER needs the privilege CREATE USER, also for the user's own password.
+    setPassword: `mariadb -h 127.0.0.1 -u "$MARIADB_USER" -p"$MARIADB_PREVIOUS_PASSWORD" -e "SET PASSWORD = PASSWORD('$MARIADB_PASSWORD')"`,
     dump: 'mariadb-dump -h "$HOST" -u "$MARIADB_USER" -p"$MARIADB_PASSWORD" --single-transaction "$MARIADB_DATABASE"',
   },
   mongodb: {
