@@ -8,13 +8,15 @@ const root = join(import.meta.dirname, '..', '..');
 
 export function makeClone(): string {
   const clone = mkdtempSync(join(tmpdir(), 'kidp-clone-'));
-  mkdirSync(join(clone, 'scripts'));
+  for (const folder of ['scripts', 'src/cli']) mkdirSync(join(clone, folder), { recursive: true });
   const scripts = readdirSync(join(root, 'scripts')).filter((name) => name.endsWith('.mjs'));
   for (const file of [
     'package.json',
     'package-lock.json',
     '.npmrc',
     'bin',
+    // It marks a work tree.
+    'src/cli/main.ts',
     ...scripts.map((name) => `scripts/${name}`),
   ])
     cpSync(join(root, file), join(clone, file), { recursive: true });

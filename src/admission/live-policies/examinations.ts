@@ -5,7 +5,7 @@
 import { Shares } from '../../runtime/internal.ts';
 import { HttpError } from '../review/http-error.ts';
 
-export interface Examinations {
+interface Examinations {
   /** Runs `examine` when it is its turn. It rejects if too many wait, or if the deadline passes before. */
   run<T>(address: string, deadline: number, examine: () => Promise<T>): Promise<T>;
 }
