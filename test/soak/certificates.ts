@@ -43,7 +43,7 @@ const configurations: Resource = {
 };
 const namespace = 'certificates';
 const program = join(import.meta.dirname, '..', 'runtime', 'support', 'replica.ts');
-const manifest = join(import.meta.dirname, '..', '..', 'manifests', 'crds', 'databases.yaml');
+const manifest = join(import.meta.dirname, '..', '..', 'crds', 'databases.yaml');
 /** Two authorities close upon each other, then long enough without that the leaf is renewed by the same one. */
 const forcedRotationMilliseconds = [4000, 22_000] as const;
 
