@@ -1,25 +1,26 @@
-# The image of kidp: the built package and its runtime dependencies on distroless Node, as a non-root user.
-FROM node:24-bookworm-slim AS build
-WORKDIR /kidp
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
-COPY src src
-RUN npm run build
-# The base image has its own Node; the npm package `node` is for machines without one.
-RUN npm prune --omit=dev && rm -rf node_modules/node node_modules/.bin/node
+# The image of kidp with a container engine. `npm run image` builds the same content without one: docs/image.md.
+# The base needs the C library of Debian 12 or newer, Node 24 as /nodejs/bin/node, and CA certificates.
+ARG NODE_IMAGE=node:24-bookworm
+ARG GO_IMAGE=golang:1.26-bookworm
+ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
 
-FROM gcr.io/distroless/nodejs24-debian12:nonroot
+FROM ${GO_IMAGE} AS helm
+WORKDIR /helm
+COPY src/controlplane/recipes/helm ./
+ENV CGO_ENABLED=0 GOFLAGS=-buildvcs=false GOTOOLCHAIN=local
+RUN go build -mod=readonly -trimpath -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1" -o /helm/helm helm.sh/helm/v4/cmd/helm
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /source
+COPY . .
+RUN npm ci && npm run image -- --files /kidp.tar && mkdir /image && tar -xf /kidp.tar -C /image
+
+FROM ${BASE_IMAGE}
+COPY --from=helm /helm/helm /usr/local/bin/helm
+COPY --from=build /image/kidp /kidp
 WORKDIR /kidp
-ENV NODE_ENV=production
-COPY --from=build /kidp/node_modules node_modules
-COPY --from=build /kidp/dist dist
-COPY package.json LICENSE ./
-COPY bin bin
-COPY crds crds
-COPY manifests manifests
-COPY examples examples
-COPY policies policies
-COPY src/controlplane/recipes src/controlplane/recipes
-USER nonroot:nonroot
-ENTRYPOINT ["/nodejs/bin/node", "bin/kidp.js"]
+ENV NODE_ENV=production PATH=/usr/local/bin:/nodejs/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+EXPOSE 8443 8444
+VOLUME /tmp
+USER 65532:65532
+ENTRYPOINT ["/nodejs/bin/node", "/kidp/bin/kidp.js"]

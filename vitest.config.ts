@@ -38,8 +38,11 @@ process.env.GOGC ??= '400';
 /** Tests with a deadline that a requirement names. They run last, with nothing beside them. */
 const alone = ['test/security/exhaustion.test.ts'];
 
-// There are four projects: unit tests, beside their files in src/, integration tests with real servers, in test/, those of them that
-// run alone, and those on real nodes, which need root and system packages.
+/** The lanes of scripts/lanes.ts, which need more of a machine than other tests. */
+const lanes = ['nodes', 'image', 'engines'];
+
+// The projects: unit tests, beside their files in src/, integration tests with real servers, in test/, those of them that run alone, and
+// each lane.
 export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
@@ -75,7 +78,13 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/conventions/**', 'test/fuzz/**', 'test/support/**', 'test/nodes/**', ...alone],
+          exclude: [
+            'test/conventions/**',
+            'test/fuzz/**',
+            'test/support/**',
+            ...lanes.map((name) => `test/${name}/**`),
+            ...alone,
+          ],
           globalSetup: ['test/global-setup.ts'],
         },
       },
@@ -83,10 +92,10 @@ export default defineConfig({
         extends: true,
         test: { name: 'alone', include: alone, sequence: { groupOrder: 1 }, maxWorkers: 1 },
       },
-      {
-        extends: true,
-        test: { name: 'nodes', include: ['test/nodes/**/*.test.ts'], sequence: { groupOrder: 2 }, maxWorkers: 1 },
-      },
+      ...lanes.map((name) => ({
+        extends: true as const,
+        test: { name, include: [`test/${name}/**/*.test.ts`], sequence: { groupOrder: 2 }, maxWorkers: 1 },
+      })),
     ],
     coverage: {
       provider: 'v8',

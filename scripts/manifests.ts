@@ -65,8 +65,13 @@ const renderings: readonly Rendering[] = [
       'rbac/bindings.yaml': of('rbac/rollout-groups'),
       'rbac/clusters.yaml': of('rbac/cluster-credentials'),
       'rbac/rest.yaml': of('reconcilers/role-rest'),
+      'rbac/team-admin.yaml': of('rbac/team-admin'),
       'network/default-deny.yaml': of('network/default-deny'),
       'network/kidp.yaml': of('network/kidp'),
+      'network/webhook-open.yaml': {
+        templates: ['network/webhook'],
+        note: 'webhook-callers.yaml is the other variant of this NetworkPolicy.',
+      },
       'network/brokers.yaml': {
         templates: ['network/brokers'],
         note: '192.0.2.0/24 (brokers) and 198.51.100.0/24 (Kafka) are reserved for documentation: replace them.',
@@ -82,8 +87,10 @@ const renderings: readonly Rendering[] = [
       networkPolicy: {
         enabled: true,
         webhookCallers: [
-          // The addresses of the API server, or its subnets.
+          // The addresses of the API servers, or their subnets.
           { ipBlock: { cidr: '192.0.2.0/28' } },
+          // The subnets of the nodes, for the probes of the kubelets.
+          { ipBlock: { cidr: '198.51.100.0/24' } },
           // The konnectivity agents, if the API server calls through them.
           {
             namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
@@ -94,8 +101,13 @@ const renderings: readonly Rendering[] = [
     },
     files: {
       'network/webhook-callers.yaml': {
-        templates: ['network/webhook-callers'],
-        note: 'Policies are additive: remove the ingress rule of kidp.yaml, set the sources (those here are examples: the subnet of the API\n# server, and the konnectivity agents, if it calls through them), and run: kubectl apply -f manifests/network/webhook-callers.yaml',
+        templates: ['network/webhook'],
+        note: [
+          'Replace the peers with those of your cluster: the addresses of the API servers, the subnets of the nodes (for the probes of the',
+          'kubelets, unless your CNI admits those), and the konnectivity agents, if the API server calls through them (k8s-app on GKE, app on',
+          'AKS). Then list this file in kustomization.yaml instead of webhook-open.yaml: both have the same name, so one replaces the other. To',
+          'go back, apply the kustomization with webhook-open.yaml.',
+        ].join('\n# '),
       },
     },
   },

@@ -25,7 +25,7 @@ const files = {
 let clone: string;
 beforeEach(() => {
   clone = makeClone();
-  for (const name of ['test.ts', 'test-summary.ts', 'cleanup.ts'])
+  for (const name of ['test.ts', 'test-summary.ts', 'cleanup.ts', 'lanes.ts'])
     cpSync(join(root, 'scripts', name), join(clone, 'scripts', name));
   for (const name of ['src', 'test', 'node_modules']) symlinkSync(join(root, name), join(clone, name));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(clone, name), text);

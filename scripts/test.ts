@@ -1,26 +1,31 @@
 /**
- * Runs the tests and prints `N passed, N failed` as its last line. Without arguments it runs everything, with coverage and its thresholds.
- * Arguments go to vitest (`npm test -- src/runtime`, `npm test -- --project unit -t workqueue`). If the control-plane binaries are
- * unavailable, it still runs the unit tests.
+ * Runs the tests and prints `N passed, N failed` as its last line. Without arguments it runs everything, with coverage and its thresholds,
+ * and the lanes that fit (scripts/lanes.ts). Arguments go to vitest (`npm test -- src/runtime`, `npm test -- --project unit -t workqueue`).
+ * If the control-plane binaries are unavailable, it still runs the unit tests. `e2e LANE…` as arguments run these lanes, and all without
+ * a name: there, what is missing is a failure.
  */
 import { parseCLI, startVitest } from 'vitest/node';
-import { ensureAssets, ensureKafka, missingForNodes, renderProgress } from '../src/controlplane/index.ts';
+import { ensureAssets, ensureKafka, renderProgress } from '../src/controlplane/index.ts';
 import { oracleFolder } from '../test/support/cel-oracle.ts';
 import { cleanUpOnExit } from './cleanup.ts';
+import { type Lane, lanesNamed, lanesOfTests } from './lanes.ts';
 import { failuresWithoutTest, formatSummary, summarize } from './test-summary.ts';
 
-const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
-const everything = process.argv.length === 2;
+const [command, ...names] = process.argv.slice(2);
+const endToEnd = command === 'e2e';
+const { filter, options } = parseCLI(['vitest', 'run', ...(endToEnd ? [] : process.argv.slice(2))]);
+const everything = command === undefined;
 const inContinuousIntegration = process.env.CI === 'true' || process.env.CI === '1';
-const noNodes = missingForNodes();
-const projects = [
-  options.project ?? ['unit', 'integration', 'alone', ...(noNodes.length === 0 ? ['nodes'] : [])],
-].flat();
 
 await cleanUpOnExit();
-const missing = projects.includes('integration') ? await ensurePrograms() : { withoutServers: false, sentences: [] };
+const { chosen, left } = await chooseLanes();
+const laneNames = chosen.map(({ name }) => name);
+const projects = endToEnd ? laneNames : [options.project ?? ['unit', 'integration', 'alone', ...laneNames]].flat();
+const missing = await ensurePrograms();
 const { withoutServers } = missing;
-const project = withoutServers ? projects.filter((name) => name !== 'integration' && name !== 'nodes') : projects;
+const project = withoutServers
+  ? projects.filter((name) => name !== 'integration' && !laneNames.includes(name))
+  : projects;
 const nothingLeft = project.length === 0;
 
 const vitest = nothingLeft
@@ -48,14 +53,22 @@ if (otherFailures.length === 0) {
   );
 }
 const result = summarize(modules, unhandled, inContinuousIntegration, otherFailures);
-if (everything && noNodes.length > 0) {
-  process.stdout.write(
-    `lane nodes not run: ${noNodes.join('; ')}. On Debian, as root: sh scripts/system-packages.sh\n`,
-  );
-}
+for (const sentence of left) process.stdout.write(`${sentence}\n`);
 for (const line of formatSummary(result)) process.stdout.write(`${line}\n`);
 // A handle that a test left open must not keep the process alive.
 process.exit(result.failed > 0 ? 1 : 0);
+
+/** Lanes that are asked for by name run whatever the machine lacks, so that they say it themselves. */
+async function chooseLanes(): Promise<{ chosen: readonly Lane[]; left: readonly string[] }> {
+  if (endToEnd) return { chosen: lanesNamed(names), left: [] };
+  if (options.project !== undefined) return { chosen: lanesNamed([]).filter(isAskedFor), left: [] };
+  const choice = await lanesOfTests();
+  return everything ? choice : { ...choice, left: [] };
+}
+
+function isAskedFor({ name }: Lane): boolean {
+  return [options.project].flat().includes(name);
+}
 
 /**
  * `ensurePrograms` builds the programs that tests need before the runner starts, so that progress is visible and no test waits for it. It
@@ -64,22 +77,29 @@ process.exit(result.failed > 0 ? 1 : 0);
  */
 async function ensurePrograms(): Promise<{ withoutServers: boolean; sentences: readonly string[] }> {
   const onProgress = renderProgress(process.stderr);
-  try {
-    await ensureAssets(['kubernetes', 'etcd', 'kwok'], { onProgress });
-  } catch (error) {
-    return { withoutServers: true, sentences: [report(`the integration tests cannot run: ${messageOf(error)}`)] };
+  const integration = projects.includes('integration');
+  if (integration) {
+    try {
+      await ensureAssets(['kubernetes', 'etcd', 'kwok'], { onProgress });
+    } catch (error) {
+      return { withoutServers: true, sentences: [report(`the integration tests cannot run: ${messageOf(error)}`)] };
+    }
   }
   const sentences = new Set<string>();
   for (const ensure of [
-    () => ensureAssets(['source-controller', 'kustomize-controller', 'helm'], { onProgress }),
-    () => ensureKafka({ onProgress }),
-    () => oracleFolder(onProgress),
-    ...(projects.includes('nodes') ? [() => ensureAssets(['kubelet', 'coredns', 'pause'], { onProgress })] : []),
+    ...(integration
+      ? [
+          () => ensureAssets(['source-controller', 'kustomize-controller', 'helm'], { onProgress }),
+          () => ensureKafka({ onProgress }),
+          () => oracleFolder(onProgress),
+        ]
+      : []),
+    ...chosen.map((lane) => () => lane.prepare(onProgress)),
   ]) {
     try {
       await ensure();
     } catch (error) {
-      sentences.add(report(`some integration tests cannot run: ${messageOf(error)}`));
+      sentences.add(report(`some tests cannot run: ${messageOf(error)}`));
     }
   }
   return { withoutServers: false, sentences: [...sentences] };

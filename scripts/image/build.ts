@@ -11,6 +11,7 @@ import {
   ensureAssets,
   type ImageArchitecture,
   type ImageContent,
+  type ImageLayer,
   type Progress,
   type TarEntry,
   tar,
@@ -30,7 +31,7 @@ export interface BuiltImage {
 /** Builds the image for one architecture. `kidp` is the layer of `packageLayer`, which is the same for all. */
 export async function buildImage(
   architecture: ImageArchitecture,
-  kidp: ImageContent['layers'][number],
+  kidp: ImageLayer,
   onProgress: (progress: Progress) => void,
 ): Promise<BuiltImage> {
   const base = await baseLayer(architecture, onProgress);
@@ -68,7 +69,7 @@ function crossBuild(architecture: ImageArchitecture): { architecture?: Architect
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-const config = {
+export const config = {
   User: '65532:65532',
   Entrypoint: ['/nodejs/bin/node', '/kidp/bin/kidp.js'],
   WorkingDir: '/kidp',
@@ -84,18 +85,24 @@ const config = {
 };
 
 /** Returns the layer with the built package and its dependencies, which is the same on every architecture. */
-export async function packageLayer(): Promise<ImageContent['layers'][number]> {
+export const packageLayer = async (): Promise<ImageLayer> => compressedLayer(tar(await packageEntries()));
+
+/** Returns what a Dockerfile copies: the built package and its dependencies, for one architecture. */
+export async function packageFiles(
+  architecture: ImageArchitecture,
+  onProgress: (progress: Progress) => void,
+): Promise<Uint8Array> {
+  return tar([...(await packageEntries()), ...(await nativeEntries(architecture, onProgress))]);
+}
+
+async function packageEntries(): Promise<TarEntry[]> {
   const built = await layOutPackage();
   try {
-    const entries: TarEntry[] = [
-      { path: 'kidp', directory: true },
-      ...entriesBelow(built.place, 'kidp'),
-      { path: 'kidp/LICENSE', content: readFileSync(join(root, 'LICENSE')) },
-    ];
+    const entries: TarEntry[] = [{ path: 'kidp', directory: true }, ...entriesBelow(built.place, 'kidp')];
     const dependencies = productionPackages(root, 'amd64').filter(({ isNative }) => !isNative);
     entries.push(...directoriesOf(dependencies.map(({ folder }) => folder)));
     for (const { folder } of dependencies) entries.push(...entriesBelow(join(root, folder), `kidp/${folder}`));
-    return await compressedLayer(tar(entries));
+    return entries;
   } finally {
     built.remove();
   }

@@ -1,4 +1,4 @@
-/** The npm packages that kidp needs at run time, from the lock file. The image has its own Node, and so not the package `node`. */
+/** The npm packages that kidp needs at run time beside its bundle, from the lock file. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageArchitecture } from '../../src/controlplane/index.ts';
@@ -30,9 +30,7 @@ export function productionPackages(root: string, architecture: ImageArchitecture
     const { dependencies, optionalDependencies, peerDependencies } = packages[place] ?? {};
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
       const folder = resolve(packages, place, name);
-      if (folder === undefined || found.has(folder) || name === 'node' || !runsOn(packages[folder], architecture)) {
-        continue;
-      }
+      if (folder === undefined || found.has(folder) || !runsOn(packages[folder], architecture)) continue;
       found.add(folder);
       visit(folder);
     }
@@ -44,16 +42,18 @@ export function productionPackages(root: string, architecture: ImageArchitecture
   });
 }
 
-/** Returns the packages, as `name@version`, that are made for other platforms. */
-export function foreignPackages(root: string, architecture: ImageArchitecture): readonly string[] {
-  return Object.entries(lockedPackages(root))
+/** Returns the packages that are made for other platforms, as NAME@VERSION. */
+export const foreignPackages = (root: string, architecture: ImageArchitecture): readonly string[] =>
+  Object.entries(lockedPackages(root))
     .filter(([, locked]) => !runsOn(locked, architecture))
     .map(([folder, { version }]) => `${nameOf(folder)}@${version}`);
-}
 
-function lockedPackages(root: string): Record<string, LockedPackage> {
-  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-}
+const lockedPackages = (root: string) =>
+  (
+    JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Readonly<Record<string, LockedPackage>>;
+    }
+  ).packages;
 
 const nameOf = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
 

@@ -1,9 +1,10 @@
 /** `npm run image` builds the container image without a container engine, with SBOM, provenance and, on request, signatures. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ImageArchitecture, renderProgress } from '../../src/controlplane/index.ts';
 import { root } from '../../test/conventions/tools.ts';
+import { packageFiles } from './build.ts';
 import { writeImage } from './write.ts';
 
 const help = `npm run image -- [options]
@@ -12,6 +13,7 @@ const help = `npm run image -- [options]
   --name <name:tag>   Name the image (default: kidp:VERSION)
   --out <folder>      Write into this folder (default: out/image)
   --key <file>        Sign with this ECDSA P-256 key (PEM); its password is read from KIDP_SIGNING_PASSWORD
+  --files <file>      Write only a tar file with the folder /kidp of the image, for this machine's architecture (used by the Dockerfile)
   --locked            Fail if Debian no longer has the versions of scripts/image/pins.json
 `;
 
@@ -32,12 +34,18 @@ async function main(): Promise<number> {
       name: { type: 'string' },
       out: { type: 'string', default: 'out/image' },
       key: { type: 'string' },
+      files: { type: 'string' },
       locked: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) {
     process.stdout.write(help);
+    return 0;
+  }
+  const onProgress = renderProgress(process.stderr);
+  if (values.files !== undefined) {
+    writeFileSync(values.files, await packageFiles(process.arch === 'arm64' ? 'arm64' : 'amd64', onProgress));
     return 0;
   }
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -47,7 +55,7 @@ async function main(): Promise<number> {
     folder,
     name: values.name ?? `kidp:${version}`,
     key: values.key,
-    onProgress: renderProgress(process.stderr),
+    onProgress,
   });
   for (const warning of warnings)
     process.stderr.write(`kidp: ${warning}: the digest differs from that of the release\n`);

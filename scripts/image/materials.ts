@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ImageArchitecture, recipes } from '../../src/controlplane/index.ts';
 import { root } from '../../test/conventions/tools.ts';
-import { type Bom, type Component, packageBom } from '../bom.ts';
+import { sbom } from '../sbom.ts';
 import type { DebianPackage } from './base.ts';
 import type { BuiltImage } from './build.ts';
 import { foreignPackages } from './dependencies.ts';
@@ -16,41 +16,46 @@ interface Subject {
   readonly digest: string;
 }
 
+interface Component {
+  readonly 'bom-ref': string;
+  readonly type: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly purl?: string;
+}
+
+interface Bom {
+  readonly serialNumber?: string;
+  readonly metadata: { readonly timestamp?: string; readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
 /** Returns the bill of materials of the image for one architecture, as CycloneDX. */
 export async function imageBom({ name, digest }: Subject, { content, packages, helm }: BuiltImage): Promise<object> {
   const { architecture } = content;
-  const npm = await packageBom();
+  const { serialNumber: _, ...npm } = JSON.parse(await sbom()) as Bom;
+  const { timestamp: __, ...metadata } = npm.metadata;
   const foreign = new Set(foreignPackages(root, architecture));
-  const isKept = (component: Component) => !foreign.has(`${npmName(component)}@${component.version}`);
   const components = [
-    ...npm.components.filter(isKept),
+    ...npm.components.filter((each) => !foreign.has(each['bom-ref'])),
     ...packages.map((each) => debianComponent(each, architecture)),
     component(`pkg:npm/${nodePackage(architecture).name}@${nodePackage(architecture).version}`),
     ...goModules(helm),
   ];
-  const known = new Set(components.map((each) => each['bom-ref']));
-  const { timestamp: _, ...metadata } = npm.metadata;
-  const digestHex = digest.replace('sha256:', '');
-  const subject = {
-    'bom-ref': `pkg:oci/kidp@${digest}?arch=${architecture}`,
-    type: 'container',
-    name,
-    version: digest,
-  };
-  const { serialNumber: __, ...rest } = npm as Bom & { serialNumber?: string };
   return {
-    ...rest,
-    serialNumber: `urn:uuid:${uuidFrom(digestHex)}`,
-    metadata: { ...metadata, component: subject },
+    ...npm,
+    serialNumber: `urn:uuid:${uuidFrom(digest.replace('sha256:', ''))}`,
+    metadata: {
+      ...metadata,
+      component: { 'bom-ref': `pkg:oci/kidp@${digest}?arch=${architecture}`, type: 'container', name, version: digest },
+    },
     components: [npm.metadata.component, ...components],
     dependencies: npm.dependencies
-      .filter(({ ref }) => known.has(ref) || ref === npm.metadata.component['bom-ref'])
-      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => known.has(each)) })),
+      .filter(({ ref }) => !foreign.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => !foreign.has(each)) })),
   };
 }
-
-/** CycloneDX has the scope of a package in a field of its own, or in the name. */
-const npmName = ({ name, group }: Component): string => (group === undefined ? name : `${group}/${name}`);
 
 function component(purl: string): Component {
   const [, path = '', version = ''] = /^pkg:[^/]+\/(.*)@([^?]*)/.exec(purl) ?? [];

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { ensureAssets } from '../../src/controlplane/index.ts';
 import { root } from '../../test/conventions/tools.ts';
-import { packageBom } from '../bom.ts';
+import { sbom } from '../sbom.ts';
 import { archive, sha256 } from './archives.ts';
 import { buildExecutable } from './executables.ts';
 import { type KrewArchive, krewManifest } from './krew.ts';
@@ -49,7 +49,7 @@ try {
   await write('kidp-krew.yaml', krewManifest(version, homepage, archives));
   await write('crds.yaml', await allCrds());
   await makeChart();
-  await write('sbom.cdx.json', `${JSON.stringify(await packageBom(), undefined, 2)}\n`);
+  await write('sbom.cdx.json', await sbom());
   if (!values['without-image']) await makeImage();
   await write('notes.md', notes);
   const names = (await readdir(out)).sort();

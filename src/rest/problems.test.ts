@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FleetError } from '../fleet/index.ts';
-import { ApiError, ConnectionError } from '../runtime/index.ts';
+import { ApiError, ConfigError, ConnectionError } from '../runtime/index.ts';
 import { Problem } from '../runtime/internal.ts';
 import { pointerOf, problemOf } from './problems.ts';
 
@@ -100,4 +100,24 @@ test('maps the field paths of Kubernetes to JSON Pointers into the body', () => 
     detail: 'it is invalid',
     errors: [{ path: '/clusters', message: 'say which' }],
   });
+});
+
+const inside = 'https://10.0.0.1:6443 failed, see /var/run/secrets/token';
+
+test.each([
+  {
+    reason: 'an unreachable API server',
+    error: new ConnectionError({ doing: 'get', failure: 'refused', message: inside, hint: inside }),
+  },
+  { reason: 'an unreadable file', error: new ConfigError({ code: 'token', message: inside, hint: inside }) },
+  { reason: 'an error of the API server', error: api(500, 'InternalError', inside) },
+  { reason: 'the identity of the platform', error: api(401, 'Unauthorized', inside) },
+  { reason: 'Helm', error: new FleetError('helm/failed', inside) },
+])('names nothing internal: $reason', ({ error }) => {
+  expect(JSON.stringify(problemOf(error)?.body)).not.toMatch(/10\.0\.0\.1|\/var/);
+  expect(problemOf(error)).toMatchObject({ status: 503 });
+});
+
+test('a bug is left to the server, which answers without details', () => {
+  expect(problemOf(new TypeError(inside))).toBeUndefined();
 });

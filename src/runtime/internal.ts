@@ -42,7 +42,7 @@ export { inSlices, Slice } from './slices.ts';
 // Traces.
 export type { LogFields } from './telemetry/index.ts';
 // Texts of others.
-export { escapeUnsafe, plainLine, plainText, plainValues } from './text.ts';
+export { escapeUnsafe, plainLine, plainName, plainText, plainValues } from './text.ts';
 export type { PastSpan, SpanAttributes, SpanOptions } from './tracing/index.ts';
 export {
   childTraceparent,

@@ -15,6 +15,13 @@ export const plainLine = (text: string): string => (unsafe.test(text) ? text.rep
 /** `plainText` does the same and keeps line breaks and tabs, for texts of several lines. */
 export const plainText = (text: string): string => (unsafe.test(text) ? text.replace(runsInLines, ' ') : text);
 
+/**
+ * `plainName` returns the name of a user in one line. Unsafe characters are written the way JSON does and not removed:
+ * without them, `ada\u200b` would be the name of somebody else.
+ */
+export const plainName = (name: string): string =>
+  unsafe.test(name) ? name.replace(runs, (run) => [...run].map(written).join('')) : name;
+
 /** `plainValues` cleans every string in plain data with `plainLine`; the texts of fields in `lines` keep their line breaks. */
 export function plainValues<Value>(value: Value, lines: readonly string[] = [], field = ''): Value {
   if (typeof value === 'string') return (lines.includes(field) ? plainText(value) : plainLine(value)) as Value;
@@ -25,11 +32,9 @@ export function plainValues<Value>(value: Value, lines: readonly string[] = [], 
 }
 
 /** `escapeUnsafe` writes unsafe characters except line breaks and tabs the way JSON does (`\u202e`): lossless for JSON, legible elsewhere. */
-export const escapeUnsafe = (text: string): string =>
-  unsafe.test(text)
-    ? text.replace(escaped, (each) =>
-        Array.from({ length: each.length }, (_, index) => {
-          return `\\u${each.charCodeAt(index).toString(16).padStart(4, '0')}`;
-        }).join(''),
-      )
-    : text;
+export const escapeUnsafe = (text: string): string => (unsafe.test(text) ? text.replace(escaped, written) : text);
+
+const written = (each: string): string =>
+  Array.from({ length: each.length }, (_, index) => {
+    return `\\u${each.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }).join('');

@@ -22,7 +22,7 @@ test('every link between pages leads to a file and a heading', () => {
 });
 
 test('every file of the repository that a page names exists', () => {
-  const folders = /^(src|test|docs|scripts|bench|manifests|policies|examples|bin|\.ci|\.github)\//;
+  const folders = /^(src|test|docs|scripts|bench|manifests|charts|policies|examples|bin|\.ci|\.github)\//;
   const missing = pages.flatMap((page) =>
     [...read(page).matchAll(/`([\w.@/-]+)`/g)].flatMap(([, path = '']) =>
       folders.test(path) && !exists(path) ? [`${page}: ${path}`] : [],

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Bom, packageBom } from '../../scripts/bom.ts';
+import { sbom } from '../../scripts/sbom.ts';
 import { root } from './tools.ts';
 
 interface LockedPackage {
@@ -26,9 +26,18 @@ const nameOf = (place: string): string => place.slice(place.lastIndexOf('node_mo
 /** Licences that allow distribution under Apache-2.0 without further conditions on our code. */
 const licences = ['MIT', 'MIT-0', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'PSF-2.0', 'Unlicense'];
 
+interface Bom {
+  readonly bomFormat: string;
+  readonly components: readonly {
+    readonly name: string;
+    readonly group?: string;
+    readonly licenses?: readonly { readonly license?: { readonly id?: string }; readonly expression?: string }[];
+  }[];
+}
+
 let bom: Bom;
 beforeAll(async () => {
-  bom = await packageBom();
+  bom = JSON.parse(await sbom());
 });
 
 describe('npm packages', () => {

@@ -1,5 +1,5 @@
 /** manifests/network: that an API server takes it, and who gets through by it (docs/requirements.md, 000 Network Policies). */
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -20,6 +20,7 @@ interface Rule {
 }
 interface NetworkPolicy {
   kind: string;
+  metadata: { name: string };
   spec: {
     podSelector: { matchLabels?: Record<string, string> };
     policyTypes: string[];
@@ -28,11 +29,15 @@ interface NetworkPolicy {
   };
 }
 
-const policies = readdirSync(folder)
-  .flatMap((file) =>
-    parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((each) => each.toJS() as NetworkPolicy),
-  )
-  .filter(({ kind }) => kind === 'NetworkPolicy');
+const readAll = (file: string) =>
+  parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((each) => each.toJS() as NetworkPolicy);
+const [{ resources = [] } = {}] = parseAllDocuments(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')).map(
+  (each) => each.toJS() as { resources?: string[] },
+);
+const policiesOf = (files: readonly string[]) => files.flatMap(readAll).filter(({ kind }) => kind === 'NetworkPolicy');
+/** What the kustomization applies, and what an administrator applies who has replaced one file. */
+const open = policiesOf(resources);
+const restricted = policiesOf(resources.map((each) => (each === 'webhook-open.yaml' ? 'webhook-callers.yaml' : each)));
 
 interface Other {
   address?: string;
@@ -45,6 +50,7 @@ function passes(
   pod: Record<string, string>,
   other: Other,
   port: string | number,
+  policies: readonly NetworkPolicy[] = open,
 ): boolean {
   const type = direction === 'ingress' ? 'Ingress' : 'Egress';
   const selecting = policies.filter(
@@ -156,7 +162,7 @@ test('an API server takes them', async () => {
   const input = stdout.replaceAll('namespace: kidp-system', `namespace: ${namespace}`);
   const applied = await cluster.kubectl(['apply', '--server-side', '--validate=strict', '-f', '-'], { input });
   expect(applied.stderr).toBe('');
-  expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(4);
+  expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(5);
 });
 
 /** What manifests/install comes to with these components, and a way to ask an API server whether it takes one of the objects. */
@@ -218,4 +224,24 @@ test('with autoscaling it says how many replicas there are, and nobody else does
   expect(await taken('Deployment', places.deployments)).toMatchObject({
     spec: { template: { spec: { containers: [{ resources: { requests: { cpu: '500m' } } }] } } },
   });
+});
+
+test.each<{ reason: string; other: Other; through: boolean }>([
+  { reason: 'an API server at its address', other: { address: '192.0.2.7' }, through: true },
+  { reason: 'a kubelet', other: { address: '198.51.100.7' }, through: true },
+  { reason: 'a scraper', other: { namespace: { 'network.platform.company.com/metrics': 'true' } }, through: true },
+  { reason: 'a stranger', other: stranger, through: false },
+  { reason: 'a pod of a team', other: pod, through: false },
+])('with webhook-callers.yaml, the port of the webhook is open only to its callers: $reason', ({ other, through }) => {
+  expect(passes('ingress', kidp, other, 'https', restricted)).toBe(through);
+  expect(passes('ingress', kidp, other, 'https')).toBe(true);
+});
+
+test('both variants of the webhook have the same name, so one replaces the other', () => {
+  const names = ['webhook-open.yaml', 'webhook-callers.yaml'].map((file) =>
+    readAll(file).map((each) => each.metadata.name),
+  );
+  expect(names[0]).toEqual(names[1]);
+  expect(resources).toContain('webhook-open.yaml');
+  expect(resources).not.toContain('webhook-callers.yaml');
 });

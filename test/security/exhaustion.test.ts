@@ -2,9 +2,11 @@
 import { request } from 'node:https';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
+import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 import { admissionReview, reviewedDatabase } from '../support/review.ts';
 import { startTestProcess, type TestProcess } from '../support/test-process.ts';
 import { type Attack, hold, postHead, type Target, trickle } from './support/attackers.ts';
@@ -147,6 +149,79 @@ describe.each([
     });
     try {
       expect(await review(target)).toBe(200);
+    } finally {
+      attack.stop();
+    }
+    expect(process_.hasExited).toBe(false);
+  });
+});
+
+describe('other listeners', () => {
+  let plane: ControlPlane;
+  let process_: TestProcess;
+  let ports: Record<'status' | 'rest' | 'broker', number>;
+  beforeAll(async () => {
+    const listeners = fileURLToPath(new URL('support/listeners.ts', import.meta.url));
+    plane = await startControlPlane({});
+    const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
+    process_ = startTestProcess('listeners', process.execPath, [listeners], { env });
+    ports = await eventually(() => JSON.parse(process_.output()) as typeof ports, { within: 60_000 });
+  });
+  afterAll(async () => {
+    await process_?.kill();
+    await plane?.stop();
+  });
+
+  /** What a legitimate client asks, and what each server takes in a body. */
+  const servers = [
+    { server: 'status', ask: '/healthz', path: '/v1/status' },
+    { server: 'rest', ask: '/health', path: '/api/v1/operators' },
+    { server: 'broker', ask: '/v1/health', path: '/v1/deployments' },
+    { server: 'broker', ask: '/v1/health', path: '/metrics' },
+  ] as const;
+  const nested = '['.repeat(200_000);
+  const bomb = gzipSync(Buffer.alloc(64 * megabyte, ' '));
+  const ways: { reason: string; connections: number; each: (path: string) => (socket: Socket) => void }[] = [
+    { reason: 'slow heads', connections: 300, each: (path) => trickle(postHead(path, 100)) },
+    {
+      reason: 'slow bodies',
+      connections: 300,
+      each: (path) => (socket) => {
+        socket.write(postHead(path, 1000));
+        trickle(' '.repeat(1000))(socket);
+      },
+    },
+    {
+      reason: 'answers that are not read',
+      connections: 50,
+      each: (path) => (socket) => {
+        socket.pause();
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
+      },
+    },
+    { reason: 'many connections', connections: 2_500, each: () => () => {} },
+    {
+      reason: 'compressed bombs',
+      connections: 20,
+      each: (path) => (socket) => {
+        socket.write(postHead(path, bomb.length, 'Content-Encoding: gzip\r\n'));
+        socket.write(bomb);
+      },
+    },
+    {
+      reason: 'deep JSON',
+      connections: 20,
+      each: (path) => (socket) => socket.write(`${postHead(path, nested.length)}${nested}`),
+    },
+  ];
+  test.each(
+    servers.flatMap((one) => ways.map((way) => ({ ...one, ...way }))),
+  )('$server, $path: answers during $reason', async ({ server, ask, path, connections, each }) => {
+    const attack = await hold({ port: ports[server] }, connections, each(path));
+    try {
+      const answer = await fetch(`http://127.0.0.1:${ports[server]}${ask}`, { signal: AbortSignal.timeout(1_000) });
+      expect(answer.status).toBe(200);
+      await answer.text();
     } finally {
       attack.stop();
     }

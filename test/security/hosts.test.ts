@@ -106,6 +106,16 @@ describe('a host of a Service', () => {
     await expose(`own-${host.replaceAll(/[^a-z]/g, '-')}x`, host);
   });
 
+  test('denied: of another team, without a word about what that team runs', async () => {
+    const spec = { loadBalancer: { host: 'used.blue.example.com', path: '/internal' } };
+    await create(client, { kind: 'Service', namespace: 'blue', name: 'unannounced', spec });
+    await eventually(async () => {
+      const denial = await attempt(() => expose('curious', 'used.blue.example.com'));
+      expect(denial).toContain('is already used by a Service in another namespace');
+      expect(denial).not.toMatch(/unannounced|blue\/|internal/);
+    }, patient);
+  });
+
   test('denied: a second Service with the same host and path; another path is admitted', async () => {
     await expose('first', 'one.red.example.com');
     await eventually(

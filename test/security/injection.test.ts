@@ -11,9 +11,14 @@ import { facts, table } from '../../src/cli/common/management.ts';
 import { escaping } from '../../src/cli/common/streams.ts';
 import { safeYaml } from '../../src/cli/common/yaml.ts';
 import { asCsv, asTable } from '../../src/cli/cost/render.ts';
+import { type CrdReport, format as crdFormat, crdFormats } from '../../src/cli/crd/output/format.ts';
 import { asText as explainText } from '../../src/cli/explain/render.ts';
 import { asDot, asMermaid, asText as graphText } from '../../src/cli/graph/render.ts';
 import { impactText } from '../../src/cli/impact/render.ts';
+import { listText as operatorsText, statusText as operatorText } from '../../src/cli/operators/show.ts';
+import { listText as rolloutsText, statusText as rolloutText } from '../../src/cli/rollout/show.ts';
+import { linesBetween } from '../../src/cli/rollout/watch.ts';
+import { asJunit } from '../../src/cli/test/junit.ts';
 import { asText as testText } from '../../src/cli/test/render.ts';
 import { messageOf } from '../../src/reconcile/operators/mail/message.ts';
 import { connect, loadKubeconfig, mergeConditions, type UnknownObject } from '../../src/runtime/index.ts';
@@ -110,34 +115,129 @@ const tested = (text: string) => [
     coverage: { percent: 1, covered: 1, total: 1, missing: [] },
   },
 ];
-const lines = (text: string): number => text.split(/\r?\n/).length;
+const compared = (text: string): CrdReport =>
+  ({
+    compared: [
+      {
+        name: text,
+        before: undefined,
+        after: undefined,
+        verdict: {
+          ...{ name: text, verdict: 'breaking', digest: 'sha256:0' },
+          changes: [
+            {
+              ...{ version: 'v1', path: `.spec.${text}`, kind: 'enum-narrowed', class: 'breaking', message: text },
+              ...{ storedObjects: 'breaking', manifests: 'breaking', hits: text, advice: text },
+              ...{ before: [text], after: [], decidedBy: 'acceptance' },
+              witness: { outcome: 'refused', object: { spec: text }, because: text },
+            },
+          ],
+        },
+        objects: { checked: 1, broken: 1, first: [{ namespace: text, name: text, reasons: [text], paths: ['.spec'] }] },
+      },
+    ],
+    ...{ problems: [], failOn: 'breaking', quiet: false, colour: false, version: '1', against: text },
+  }) as never;
+const rollout = (text: string) => ({
+  ...{ name: text, id: text, operator: text, version: text, strategy: 'Canary', phase: 'Failed', paused: false },
+  ...{ stage: 1, stages: 1, clusters: { total: 1, healthy: 0, failed: 1, skipped: 0, rolledBack: 0 } },
+  ...{ reason: text, message: text, created: undefined, started: undefined, finished: undefined },
+  stageList: [
+    {
+      ...{ number: 1, name: text },
+      clusters: [
+        {
+          ...{ name: text, environment: 'Dev', state: 'Failed', fromVersion: text, message: text },
+          ...{ checks: 1, checksPassed: 0, failuresInRow: 1, healthySince: undefined },
+        },
+      ],
+    },
+  ],
+  approvals: [{ name: text, type: 'Rollout', outcome: 'Pending' }],
+  rollback: undefined,
+  history: [{ at: '2026-01-01T00:00:00Z', what: text, cluster: text }],
+});
+const operatorReport = (text: string) => ({
+  ...{ name: text, id: text, chart: text, namespace: text, newest: text, installations: 1, healthyInstallations: 0 },
+  ...{ ready: false, reason: text, message: text, checked: undefined },
+  versions: [
+    { ...{ version: text, chartVersion: text, state: text, compatibility: text, definitions: 1, message: text } },
+  ],
+  clusters: [
+    {
+      ...{ cluster: text, version: text, health: 'Unhealthy', pods: text, controllerPods: 1, webhook: text },
+      ...{ reconciliation: text, since: undefined, deployment: text, message: text },
+    },
+  ],
+});
 
-/** Each renderer with the number of its lines for a harmless text, which a hostile one must not change. */
-const sinks: { sink: string; write: (text: string) => string | Promise<string>; fixedLines: boolean }[] = [
+type Shape = (shown: string) => unknown;
+/** The number of lines: a text of others adds none. */
+const lines: Shape = (shown) => shown.split(/\r?\n/).length;
+/** The elements: a text of others adds none. */
+const elements: Shape = (shown) => shown.match(/<[/?!]?[\w-]*/g);
+/** The structure of a value, whatever its texts are. */
+const structure = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(structure);
+  return typeof value === 'object' && value !== null ? Object.values(value).map(structure) : typeof value;
+};
+const json: Shape = (shown) => structure(JSON.parse(shown));
+const yaml: Shape = (shown) => structure(parse(shown));
+
+/** What is not in code: elements, and the lines, with which a table or a summary ends. */
+const markdown: Shape = (shown) => {
+  const prose = shown.replace(/^(`{3,})[\s\S]*?^\1$/gm, '').replace(/`[^`\n]*`/g, '');
+  return [lines(prose), elements(prose)];
+};
+/** The lines that are not indented: a message may have several lines below its own. */
+const heads: Shape = (shown) => shown.split(/\r?\n/).filter((line) => /^\S/.test(line)).length;
+/** Lines without the example of `kidp crd diff`, which is YAML. */
+const withoutExample: Shape = (shown) => lines(shown.replace(/^ {6}.*\n/gm, ''));
+
+const shapes: Readonly<Record<string, Shape>> = { json, sarif: json, yaml, junit: elements, markdown };
+
+/** Each renderer, and what a hostile text must not change of the output for a harmless one. */
+const sinks: { sink: string; write: (text: string) => string | Promise<string>; shape: Shape }[] = [
   ...outputFormats.map((name) => ({
     sink: `kidp check -o ${name}`,
     write: (text: string) => checkFormat(report(text), name),
-    fixedLines: name !== 'yaml',
+    shape: shapes[name] ?? lines,
   })),
-  { sink: 'kidp graph', write: (text) => graphText(graph(text)), fixedLines: true },
-  { sink: 'kidp graph -o dot', write: (text) => asDot(graph(text)), fixedLines: true },
-  { sink: 'kidp graph -o mermaid', write: (text) => asMermaid(graph(text)), fixedLines: true },
-  { sink: 'kidp cost', write: (text) => asTable(costs(text)), fixedLines: true },
-  { sink: 'kidp cost -o csv', write: (text) => asCsv(costs(text)), fixedLines: true },
-  { sink: 'kidp impact', write: (text) => impactText(impact(text) as never), fixedLines: true },
-  { sink: 'kidp explain', write: (text) => explainText(explanation(text) as never), fixedLines: false },
-  { sink: 'kidp test', write: (text) => testText(tested(text) as never, { coverage: false }), fixedLines: false },
-  { sink: 'tables of clusters and rollouts', write: (text) => table(['A'], [[text]]), fixedLines: true },
-  { sink: 'facts of clusters and rollouts', write: (text) => facts([['A', text]]), fixedLines: true },
-  { sink: 'YAML', write: (text) => safeYaml({ [text]: text }), fixedLines: false },
+  ...crdFormats.map((name) => ({
+    sink: `kidp crd diff -o ${name}`,
+    write: (text: string) => crdFormat(compared(text), name),
+    shape: shapes[name] ?? (name === 'text' ? withoutExample : lines),
+  })),
+  { sink: 'kidp graph', write: (text) => graphText(graph(text)), shape: lines },
+  { sink: 'kidp graph -o dot', write: (text) => asDot(graph(text)), shape: lines },
+  { sink: 'kidp graph -o mermaid', write: (text) => asMermaid(graph(text)), shape: lines },
+  { sink: 'kidp cost', write: (text) => asTable(costs(text)), shape: lines },
+  { sink: 'kidp cost -o csv', write: (text) => asCsv(costs(text)), shape: lines },
+  { sink: 'kidp impact', write: (text) => impactText(impact(text) as never), shape: lines },
+  { sink: 'kidp explain', write: (text) => explainText(explanation(text) as never), shape: heads },
+  { sink: 'kidp test', write: (text) => testText(tested(text) as never, { coverage: false }), shape: heads },
+  { sink: 'kidp test -o junit', write: (text) => asJunit(tested(text) as never, 80), shape: elements },
+  { sink: 'kidp rollout list', write: (text) => rolloutsText([rollout(text)] as never, 0), shape: lines },
+  { sink: 'kidp rollout status', write: (text) => rolloutText(rollout(text) as never, 0), shape: lines },
+  {
+    sink: 'kidp rollout watch',
+    write: (text) => linesBetween(undefined, rollout(text) as never).join('\n'),
+    shape: lines,
+  },
+  { sink: 'kidp operator list', write: (text) => operatorsText([operatorReport(text)] as never), shape: lines },
+  { sink: 'kidp operator status', write: (text) => operatorText(operatorReport(text) as never), shape: lines },
+  { sink: 'tables of clusters', write: (text) => table(['A'], [[text]]), shape: lines },
+  { sink: 'facts of clusters', write: (text) => facts([['A', text]]), shape: lines },
+  { sink: 'YAML of all other commands', write: (text) => safeYaml({ [text]: text }), shape: yaml },
+  { sink: 'JSON of all other commands', write: (text) => JSON.stringify({ [text]: text }, null, 2), shape: json },
 ];
 
-describe.each(sinks)('$sink', ({ sink, write, fixedLines }) => {
+describe.each(sinks)('$sink', ({ sink, write, shape }) => {
   test.each(hostile)('$reason is only text', async ({ text }) => {
     const shown = onTerminal(await write(text));
     expect(shown).not.toMatch(unsafe);
     expect(shown).toContain('evil');
-    if (fixedLines) expect(lines(shown)).toBe(lines(await write('harmless')));
+    expect(shape(shown)).toEqual(shape(onTerminal(await write('harmless'))));
     if (!sink.endsWith('github')) expect(shown).not.toMatch(/^::/m);
   });
 });

@@ -3,13 +3,15 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { memoryKeyStore } from '../../src/broker/identity/index.ts';
 import { kubernetesProvider, openKeyRing, startBroker } from '../../src/broker/index.ts';
+import { keysFromFile, openCharts } from '../../src/fleet/index.ts';
+import { startRest } from '../../src/rest/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { reviewedAccess } from '../../src/runtime/internal.ts';
 import { type PolicyPlane, startPolicyPlane } from '../live-policies/support/platform.ts';
 import { getMetrics, tokenOf } from '../support/metrics.ts';
 
 let live: PolicyPlane;
-let urls: Record<'webhook' | 'status API' | 'broker', string>;
+let urls: Record<'webhook' | 'status API' | 'REST API' | 'broker', string>;
 const tokens: Record<string, string | undefined> = {};
 const stops: (() => Promise<void>)[] = [];
 
@@ -34,7 +36,19 @@ beforeAll(async () => {
     log: silentLogger,
   });
   stops.push(() => broker.stop());
+  const rest = await startRest({
+    client: live.client,
+    systemNamespace: 'default',
+    authentication: { audience: 'kidp', issuer: 'test', keys: { file: '/nonexistent/jwks.json' } },
+    charts: openCharts({ client: live.client, systemNamespace: 'default' }),
+    sealingKeys: keysFromFile('/nonexistent/keys.json'),
+    definitions: async () => [],
+    registry: new Registry(),
+    log: silentLogger,
+  });
+  stops.push(() => rest.stop());
   urls = {
+    'REST API': rest.url,
     webhook: platform.admission.url,
     'status API': platform.statusApi?.url ?? '',
     broker: broker.url ?? '',
@@ -57,6 +71,8 @@ test.each([
   { server: 'broker', as: 'developer', status: 403, reason: 'an authenticated user without the right' },
   { server: 'broker', as: 'prometheus', status: 200, reason: 'the right is granted' },
   { server: 'status API', as: 'nobody', status: 404, reason: 'the metrics are at the port of the webhook' },
+  { server: 'REST API', as: 'nobody', status: 404, reason: 'the metrics are at the port of the webhook' },
+  { server: 'REST API', as: 'prometheus', status: 404, reason: 'the metrics are at the port of the webhook' },
   { server: 'status API', as: 'prometheus', status: 404, reason: 'the metrics are at the port of the webhook' },
 ] as const)('$server, as $as: $status, because $reason', async ({ server, as, status }) => {
   const answer = await getMetrics(urls[server], tokens[as]);

@@ -5,6 +5,7 @@ import { declareCost } from '../../src/cli/cost/command.ts';
 import { declareGraph } from '../../src/cli/graph/command.ts';
 import type { Client, Condition, Resource, UnknownObject } from '../../src/runtime/index.ts';
 import { getCondition } from '../../src/runtime/index.ts';
+import { events } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   coreSecrets,
@@ -297,6 +298,8 @@ describe('reading what belongs to the other team', () => {
     { reason: 'Teams with their costs', read: () => attacker.list(resourceOf('Team')) },
     { reason: 'costs of deleted resources', read: () => attacker.list(configMaps, { namespace: 'kidp-system' }) },
     { reason: 'reports', read: () => attacker.list(reports, { namespace: victims }) },
+    { reason: 'events', read: () => attacker.list(events, { namespace: victims }) },
+    { reason: 'events of all namespaces', read: () => attacker.list(events) },
   ])('forbidden: $reason', async ({ read }) => {
     await expect(read()).rejects.toThrow(/forbidden/);
   });

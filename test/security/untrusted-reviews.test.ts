@@ -34,7 +34,7 @@ beforeAll(async () => {
     apiVersion: 'platform.company.com/v1',
     kind: 'Team',
     metadata: { name: 'owners' },
-    spec: { namespace: 'hidden-team', displayName: 'Owners' },
+    spec: { namespace: 'hidden-team', displayName: 'Owners', hosts: ['shop.example.com'] },
   };
   const labelled = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'labelled', labels: { secret: hidden } } };
   const held = {
@@ -203,27 +203,28 @@ describe('without a client CA', () => {
       reason: 'hosts: one of another team',
       path: '/validate',
       over: {
-        ...ours('Service', 'services', {
-          metadata: { name: 'any', namespace: 'default' },
-          spec: {
-            owner: { kind: 'Team', name: 'owners' },
-            image: 'example.com/app:1',
-            ports: [{ name: 'http', port: 80 }],
-            ingress: { host: 'shop.example.com' },
-          },
+        ...ours('Team', 'teams', {
+          metadata: { name: 'others' },
+          spec: { namespace: 'others', displayName: 'Others', hosts: ['shop.example.com'] },
         }),
-        operation: 'CREATE',
+        ...{ operation: 'CREATE', namespace: undefined },
       },
     },
     {
-      reason: 'operators: a version that does not exist',
+      reason: 'operators: another requester',
       path: '/validate',
       over: {
         ...ours('OperatorDeployment', 'operatordeployments', {
-          metadata: { name: 'any' },
-          spec: { operator: 'none', version: '1.0.0', clusters: ['none'] },
+          metadata: { name: 'any', annotations: { 'platform.company.com/requested-by': 'eve' } },
+          spec: {},
         }),
-        ...{ operation: 'CREATE', namespace: undefined },
+        oldObject: {
+          apiVersion: 'platform.company.com/v1',
+          kind: 'OperatorDeployment',
+          metadata: { name: 'any', annotations: { 'platform.company.com/requested-by': 'ada' } },
+          spec: {},
+        },
+        ...{ operation: 'UPDATE', namespace: undefined },
       },
     },
     {

@@ -31,7 +31,7 @@ interface Named {
   readonly name: string;
 }
 
-/** The object may not conform to its schema: before a mutation, it is not validated yet. */
+/** The object need not conform to its schema: before a mutation, it is not validated yet. */
 function namedIn(object: Json | undefined): Named[] {
   const { env, loadBalancer } = (isObject(object?.spec) ? object.spec : {}) as Partial<Service['spec']>;
   const list: readonly (Env | null)[] = Array.isArray(env) ? env : [];

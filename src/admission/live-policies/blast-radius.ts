@@ -2,10 +2,12 @@
  * Reports which existing objects a new Policy would deny. It stops at its time limit and reports how far it got: a
  * policy on everything in a large cluster is answered with "at least".
  */
+
 import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
 import { storedSelection, storedTypes } from '../../policy/internal.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
 import { type ResourceMapping, type ServedResource, Slice } from '../../runtime/internal.ts';
+import { lookupFailure } from '../gates/lookup-failure.ts';
 import { worldWithNeeds } from './needs.ts';
 import { selectorText } from './objects.ts';
 
@@ -63,9 +65,9 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
   const judge = (object: UnknownObject, type: ServedResource) => {
     const deadline = Date.now() + Math.min(objectMilliseconds, end - performance.now());
     const decision = decide(options.set, storedRequest(object, type), world, { deadline });
-    // What was evaluated after the deadline is an error, and says nothing about the object.
-    if (Date.now() < deadline) tally.count(object, decision);
-    else isCut = true;
+    // What was not evaluated by the deadline is an error, and says nothing about the object.
+    if (Date.now() >= deadline && decision.results.some(({ result }) => result === 'error')) isCut = true;
+    else tally.count(object, decision);
   };
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined && !stop.signal.aborted; next = waiting.shift()) {
@@ -87,7 +89,7 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
       await eachObject(client, type, { ...lists, betweenPages: catchUp }, take)
         .then(catchUp)
         .catch((error: unknown) => {
-          if (!stop.signal.aborted) missing.push(`${type.plural} (${error instanceof Error ? error.message : error})`);
+          if (!stop.signal.aborted) missing.push(`${type.plural} (${lookupFailure(error)})`);
         });
     }
   };

@@ -135,7 +135,7 @@ describe('a Policy is admitted', () => {
     const { warnings } = await policy(policySpec('false'));
     expect(warnings).toEqual([
       expect.stringContaining('would deny none of 0 matched existing objects'),
-      'not checked: configmaps (not today)',
+      'not checked: configmaps (the lookup failed)',
     ]);
     cluster.refuse('configmaps', undefined);
     const late = await start(cluster, 0);

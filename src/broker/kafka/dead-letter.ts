@@ -1,4 +1,5 @@
 /** Sends rejected messages to the dead-letter topic: the original bytes, with headers that say why and where it was. */
+import { plainLine } from '../../runtime/internal.ts';
 import { ChannelError } from '../channel.ts';
 import type { DeadLetter, IncomingMessage, OutgoingMessage } from './message.ts';
 import type { KafkaProducer } from './producer.ts';
@@ -32,7 +33,7 @@ function deadLetter(topic: string, message: IncomingMessage, why: DeadLetter): O
     value: message.value,
     headers: {
       ...Object.fromEntries(message.headers),
-      reason: why.message.slice(0, longestReason),
+      reason: plainLine(why.message).slice(0, longestReason),
       code: why.code,
       'source-topic': message.topic,
       'source-partition': String(message.partition),

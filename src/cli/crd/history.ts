@@ -39,7 +39,8 @@ export async function history(name: string, options: HistoryOptions, streams: St
   }
   const entries = entriesOf(revisions);
   if (output === 'json') streams.out.write(`${JSON.stringify(entries, null, 2)}\n`);
-  else if (output === 'yaml') streams.out.write((await import('yaml')).stringify(entries, { lineWidth: 0 }));
+  else if (output === 'yaml')
+    streams.out.write((await import('../common/yaml.ts')).safeYaml(entries, { lineWidth: 0 }));
   else streams.out.write(asText(name, entries));
   return 0;
 }

@@ -3,7 +3,7 @@
  * Exit code 0 if it completed, 1 if it failed, was rolled back or was deleted.
  */
 import { type Client, type Clock, ConnectionError, systemClock } from '../../runtime/index.ts';
-import { sleep } from '../../runtime/internal.ts';
+import { plainLine, sleep } from '../../runtime/internal.ts';
 import { withManagement } from '../common/management.ts';
 import type { WhereFlags } from '../common/management-flags.ts';
 import type { Streams } from '../common/streams.ts';
@@ -111,7 +111,7 @@ export function linesBetween(before: Report | undefined, after: Report): string[
   const why = `${phase}: ${after.message === '' ? after.reason : after.message}`;
   const was =
     before === undefined ? undefined : `${before.phase}: ${before.message === '' ? before.reason : before.message}`;
-  return [...head, ...entries, ...(why === was ? [] : [why])];
+  return [...head, ...entries, ...(why === was ? [] : [why])].map(plainLine);
 }
 
 /** Entries are appended at the end and dropped at the beginning, so those after the last shown one are new. */

@@ -52,7 +52,7 @@ exec postgres -D "$PGDATA" -c listen_addresses='*'
 data=/var/lib/mysql
 if [ ! -e "$data/.initialized" ]; then
   find "$data" -mindepth 1 -delete
-  mariadb-install-db --no-defaults --datadir="$data" --auth-root-authentication-method=socket --skip-test-db > /dev/null
+  mariadb-install-db --no-defaults --datadir="$data" --auth-root-authentication-method=socket --skip-test-db --force
   touch "$data/.initialized"
 fi
 # Changes nothing if user and database exist.

@@ -45,6 +45,8 @@ export interface RealCluster extends ReadyReport {
   readonly nodes: readonly { readonly name: string; readonly address: string }[];
   /** Makes the images of an archive available on every node. */
   importImages(archive: string): Promise<void>;
+  /** Ends a container of a node with SIGKILL. Its ID is that of its status, without `containerd://`. */
+  killContainer(node: string, id: string): Promise<void>;
   /** Runs a program on a node, in its namespaces, as root, and returns its output. */
   runOnNode(node: string, program: string, ...flags: string[]): Promise<string>;
   stop(): Promise<void>;
@@ -169,7 +171,7 @@ async function firstChild(pid: number | undefined): Promise<number> {
 function reach(
   plan: ClusterPlan,
   init: number,
-): Pick<RealCluster, 'directory' | 'hostAddress' | 'nodes' | 'importImages' | 'runOnNode'> {
+): Pick<RealCluster, 'directory' | 'hostAddress' | 'nodes' | 'importImages' | 'killContainer' | 'runOnNode'> {
   const nodes = Array.from({ length: plan.nodes }, (_, index) => ({
     name: nodeName(index),
     address: nodeAddress(plan.network, index),
@@ -180,16 +182,19 @@ function reach(
     const network = index === 0 ? [] : ['nsenter', `--net=/run/netns/${node}`];
     return demand('nsenter', [`--target=${init}`, '--net', '--mount', '--pid', '--ipc', ...network, program, ...flags]);
   };
+  const containers = (index: number, ...flags: string[]) =>
+    runOnNode(nodeName(index), 'ctr', '--address', containerdSocket(index), '--namespace', 'k8s.io', ...flags);
   return {
     directory: plan.directory,
     hostAddress: hostAddress(plan.network),
     nodes,
     runOnNode,
     async importImages(archive) {
-      for (const [index, { name }] of nodes.entries()) {
-        const flags = ['--address', containerdSocket(index), '--namespace', 'k8s.io', 'images', 'import', archive];
-        await runOnNode(name, 'ctr', ...flags);
-      }
+      for (const index of nodes.keys()) await containers(index, 'images', 'import', archive);
+    },
+    async killContainer(node, id) {
+      const index = nodes.findIndex(({ name }) => name === node);
+      await containers(index, 'tasks', 'kill', '--signal', 'SIGKILL', id);
     },
   };
 }

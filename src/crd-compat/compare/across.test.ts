@@ -12,6 +12,10 @@ const spec = (...names: string[]): CrdSchema => ({
 });
 const stored = (name: string, schema: CrdSchema): CrdVersion => version(schema, { name });
 const other = (name: string, schema: CrdSchema): CrdVersion => version(schema, { name, storage: false });
+const subject = (field: CrdSchema, more: CrdSchema = {}): CrdSchema => ({
+  type: 'object',
+  properties: { spec: { type: 'object', properties: { a: text, b: field }, ...more } },
+});
 const webhook = { conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'] } } };
 
 const rows = [
@@ -73,6 +77,114 @@ const rows = [
     reason: 'what was lost before is not reported again',
     before: crdOf([stored('v1', spec('a', 'b')), other('v2', spec('a'))]),
     after: crdOf([stored('v1', spec('a', 'b', 'c')), other('v2', spec('a', 'c'))]),
+    found: [],
+  },
+  {
+    reason: 'a new preferred version lacks a field, whose default stands there instead',
+    before: crdOf([stored('v1', subject({ ...text, default: 'blue' }))]),
+    after: crdOf([stored('v1', subject({ ...text, default: 'blue' })), other('v2', spec('a'))]),
+    found: ['preferred-version-changed breaking through v2 of example.com/v1'],
+  },
+  {
+    reason: 'a new preferred version lacks an object, of whose default a part stands there instead',
+    before: crdOf([stored('v1', subject({ ...spec('x', 'y').properties?.spec, default: { x: 'z' } }))]),
+    after: crdOf([
+      stored('v1', subject({ ...spec('x', 'y').properties?.spec, default: { x: 'z' } })),
+      other('v2', spec('a')),
+    ]),
+    found: ['preferred-version-changed breaking through v2 of example.com/v1'],
+  },
+  {
+    reason: 'a name that is no identifier',
+    before: crdOf([stored('v1', { type: 'object', properties: { 'x.y': { ...text, default: 'z' } } })]),
+    after: crdOf([
+      stored('v1', { type: 'object', properties: { 'x.y': { ...text, default: 'z' } } }),
+      other('v2', { type: 'object' }),
+    ]),
+    found: ['preferred-version-changed breaking through v2 of example.com/v1'],
+  },
+  {
+    reason: 'a field that the old version gains with the update and the new preferred version lacks',
+    before: crdOf([stored('v1', spec('a'))]),
+    after: crdOf([stored('v1', spec('a', 'b')), other('v2', spec('a'))]),
+    found: ['preferred-version-changed breaking through v2 of example.com/v1'],
+  },
+  {
+    reason: 'a field that the old version gains with the update and another new version lacks',
+    before: crdOf([stored('v1', spec('a'))]),
+    after: crdOf([stored('v1', spec('a', 'b')), other('v1beta1', spec('a'))]),
+    found: ['field-not-round-tripped risky through v1beta1 of example.com/v1'],
+  },
+  {
+    reason: 'a field that the old version gains with the update and the new storage version lacks',
+    before: crdOf([stored('v1', spec('a'))]),
+    after: crdOf([other('v1', spec('a', 'b')), stored('v1beta1', spec('a'))]),
+    found: ['field-not-stored breaking of example.com/v1'],
+  },
+  {
+    reason: 'clients of the old version cannot apply a value of the new one',
+    before: crdOf([stored('v1', subject({ ...text, enum: ['s'] }))]),
+    after: crdOf([
+      stored('v1', subject({ ...text, enum: ['s'] })),
+      other('v2', subject({ ...text, enum: ['s', 'm'] })),
+    ]),
+    found: ['value-not-round-tripped risky through v1 of example.com/v2'],
+  },
+  {
+    reason: 'clients of the old version read another type',
+    before: crdOf([stored('v1', subject({ type: 'integer' }))]),
+    after: crdOf([
+      stored('v1', subject({ type: 'integer' })),
+      other('v1beta1', subject({ 'x-kubernetes-int-or-string': true })),
+    ]),
+    found: ['value-not-round-tripped breaking through v1 of example.com/v1beta1'],
+  },
+  {
+    reason: 'clients of the old version cannot update anything beside a field that is absent',
+    before: crdOf([stored('v1', subject(text, { required: ['b'] }))]),
+    after: crdOf([stored('v1', subject(text, { required: ['b'] })), other('v2', subject(text))]),
+    found: ['value-not-round-tripped breaking through v1 of example.com/v2'],
+  },
+  {
+    reason: 'a limit that moves further',
+    before: crdOf([
+      stored('v1', subject({ type: 'integer', maximum: 10 })),
+      other('v2', subject({ type: 'integer', maximum: 20 })),
+    ]),
+    after: crdOf([
+      stored('v1', subject({ type: 'integer', maximum: 10 })),
+      other('v2', subject({ type: 'integer', maximum: 30 })),
+    ]),
+    found: ['value-not-round-tripped risky through v1 of example.com/v2'],
+  },
+  {
+    reason: 'a limit that moves back: what was refused before is not reported again',
+    before: crdOf([
+      stored('v1', subject({ type: 'integer', maximum: 10 })),
+      other('v2', subject({ type: 'integer', maximum: 30 })),
+    ]),
+    after: crdOf([
+      stored('v1', subject({ type: 'integer', maximum: 10 })),
+      other('v2', subject({ type: 'integer', maximum: 20 })),
+    ]),
+    found: ['maximum-lowered breaking of example.com/v2'],
+  },
+  {
+    reason: 'a default that the storage version still has',
+    before: crdOf([
+      stored('v1', subject({ ...text, default: 'z' })),
+      other('v1beta1', subject({ ...text, default: 'z' })),
+    ]),
+    after: crdOf([stored('v1', subject({ ...text, default: 'z' })), other('v1beta1', subject(text))]),
+    found: [],
+  },
+  {
+    reason: 'a rule with oldSelf, which clients of its version always met',
+    before: crdOf([stored('v1', subject({ ...text, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] }))]),
+    after: crdOf([
+      stored('v1', subject({ ...text, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] })),
+      other('v2', subject(text)),
+    ]),
     found: [],
   },
 ];

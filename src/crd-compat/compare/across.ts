@@ -218,10 +218,14 @@ function notAccepted(before: World, after: World, from: CrdVersion, to: CrdVersi
     return [];
   const refusals = draftsBetween(after.crd, from, to, 'all').flatMap(refusal);
   if (refusals.length === 0) return [];
-  const known = new Set(
-    earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all').map(wholeOf),
-  );
-  const drafts = refusals.filter((draft) => !known.has(wholeOf(draft)));
+  const was = earlier === undefined ? [] : draftsBetween(before.crd, earlier.from, earlier.to, 'all');
+  const [whole, keys] = [new Set(was.map(wholeOf)), new Set(was.map(keyOf))];
+  const drafts = refusals
+    .filter((draft) => !whole.has(wholeOf(draft)))
+    // Where values were refused before, only others that are shown count.
+    .map((draft) =>
+      keys.has(keyOf(draft)) ? { ...draft, otherwise: { ...SAFE, decidedBy: 'acceptance' as const } } : draft,
+    );
   const since = earlier === undefined ? undefined : way(before, earlier.from, earlier.to, 'validated');
   const found = shown(after, from, to, drafts, 'validated', since).filter((change) => change.class !== 'safe');
   if (found.length === 0) return [];
@@ -257,7 +261,7 @@ function earlierWay(
 }
 
 /**
- * The draft if it is about values that are refused. Updates that a rule with oldSelf refuses do not count: it refused them
+ * The draft if it concerns values that are refused. Updates that a rule with oldSelf refuses do not count: it refused them
  * to the clients of its version before. Only the values that a rule is known to refuse are tried.
  */
 function refusal(draft: Draft): Draft[] {
@@ -314,14 +318,14 @@ function draftsBetween({ spec }: Crd, from: CrdVersion, to: CrdVersion, scope: S
   const type = { apiVersion: `${spec.group}/${from.name}`, kind: spec.names.kind };
   compareSchemas(one, other, place, notes, scope === 'all' ? { resource: true, type } : { resource: true });
   const stored = spec.versions.find(({ storage }) => storage);
-  return notes.drafts.map((draft) => telling(draft, one, stored === undefined ? undefined : schemaOf(stored)));
+  return notes.drafts.map((draft) => withValues(draft, one, stored === undefined ? undefined : schemaOf(stored)));
 }
 
 /**
  * The draft with the values that show it, where the simplest value does not: an object is emptied where a schema has
  * another type, and a field that is lost reads as its default.
  */
-function telling(draft: Draft, schema: CrdSchema, stored: CrdSchema = schema): Draft {
+function withValues(draft: Draft, schema: CrdSchema, stored: CrdSchema = schema): Draft {
   const { kind, probe } = draft;
   const field = probe === undefined ? undefined : schemaAt(schema, probe.steps);
   if (probe === undefined || field === undefined) return draft;
@@ -336,7 +340,8 @@ function telling(draft: Draft, schema: CrdSchema, stored: CrdSchema = schema): D
   return { ...draft, probe: { ...probe, values: values.length > 0 ? values : [filled] } };
 }
 
-function schemaAt(schema: CrdSchema, [step, ...rest]: readonly Step[]): CrdSchema | undefined {
+/** The schema at a place of another one. */
+export function schemaAt(schema: CrdSchema, [step, ...rest]: readonly Step[]): CrdSchema | undefined {
   if (step === undefined) return schema;
   const { properties, items, additionalProperties: values } = schema;
   const named = properties?.[step] ?? (typeof values === 'object' ? values : undefined);

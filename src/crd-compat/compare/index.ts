@@ -1,10 +1,11 @@
 /** Compares two definitions: the changes of the definition itself, of each version, and between versions. */
 import { same, tidy } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
-import { schemaOf, storageVersion } from '../crd.ts';
+import { conversionStrategy, schemaOf, storageVersion } from '../crd.ts';
 import { digestOfTidy } from '../digest.ts';
+import type { CrdSchema } from '../schema.ts';
 import { type Change, type Verdict, worst } from '../verdict.ts';
-import { changesAcross } from './across.ts';
+import { changesAcross, schemaAt } from './across.ts';
 import { compareDefinitions } from './definition.ts';
 import { BREAKING, type Draft, Notes, ROOT, SAFE } from './draft.ts';
 import { pairOf } from './pair.ts';
@@ -128,7 +129,9 @@ function versionChanges(
     if (schemaOf(old) !== schemaOf(now)) compareSchemaPresence(schemaOf(now) !== undefined, notes);
     return settle(notes.drafts);
   }
-  return [...settle(notes.drafts, pair), ...schemaChanges(pair, now, settled, reachOf(old, now, stored))];
+  const storage = conversionStrategy(after) === 'None' ? storageVersion(after) : undefined;
+  const fills = storage === undefined || storage === now ? undefined : schemaOf(storage);
+  return [...settle(notes.drafts, pair), ...schemaChanges(pair, now, settled, reachOf(old, now, stored), fills)];
 }
 
 /**
@@ -164,16 +167,35 @@ interface Settled {
   readonly pair: Pair;
   readonly version: string;
   readonly changes: readonly Change[];
+  /** The schema of the storage version, if it is another one that nothing converts to. */
+  readonly fills: CrdSchema | undefined;
+}
+
+/** A default that was removed still applies if the storage version has it: objects are stored and read with it. */
+function filled(draft: Draft, storage: CrdSchema | undefined): Draft {
+  const { steps, absent } = draft.probe ?? { steps: [] };
+  if (draft.kind !== 'default-removed' || absent === undefined || storage === undefined) return draft;
+  const kept = schemaAt(storage, [...steps, absent])?.default;
+  if (kept === undefined || !same(kept, draft.before)) return draft;
+  const { probe: _, otherwise: _otherwise, ...rest } = draft;
+  return { ...rest, ...SAFE };
 }
 
 /** Versions often share one schema: the changes of the first are reported for the others too. */
-function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reach: Reach): Change[] {
+function schemaChanges(
+  pair: Pair,
+  version: CrdVersion,
+  settled: Settled[],
+  reach: Reach,
+  fills: CrdSchema | undefined,
+): Change[] {
   const twin = settled.find(
     (other) =>
       other.reach === reach &&
       same(other.pair.before, pair.before) &&
       same(other.pair.after, pair.after) &&
-      other.pair.status === pair.status,
+      other.pair.status === pair.status &&
+      other.fills === fills,
   );
   if (twin !== undefined) return twin.changes.map((change) => inVersion(change, version.name, pair));
   const notes = new Notes(version.name);
@@ -181,10 +203,10 @@ function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reac
   const { apiVersion, kind } = pair;
   compareSchemas(pair.before, pair.after, place, notes, { resource: true, type: { apiVersion, kind } });
   const changes = settle(
-    notes.drafts.map((draft) => within(draft, reach)),
+    notes.drafts.map((draft) => filled(within(draft, reach), fills)),
     pair,
   );
-  settled.push({ reach, pair, version: version.name, changes });
+  settled.push({ reach, pair, version: version.name, changes, fills });
   return changes;
 }
 

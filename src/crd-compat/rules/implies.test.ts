@@ -322,6 +322,46 @@ const rows: readonly Row[] = [
   },
 ];
 
+/** Rules that parse a string: only strings that the old rule accepts show that the new one refuses some. */
+const parsing: readonly (readonly [old: string, added: string])[] = [
+  ['isIP(self)', 'ip(self).family() == 4'],
+  ['isIP(self)', 'ip(self).family() == 6'],
+  ['isIP(self)', '!ip(self).isLoopback()'],
+  ['isIP(self)', 'ip.isCanonical(self)'],
+  ['isIP(self)', "cidr('10.0.0.0/8').containsIP(self)"],
+  ['isCIDR(self)', 'cidr(self).prefixLength() >= 16'],
+  ['isCIDR(self)', "cidr('10.0.0.0/8').containsCIDR(self)"],
+  ['isCIDR(self)', 'cidr(self) == cidr(self).masked()'],
+  ['isCIDR(self)', 'cidr(self).ip().family() == 4'],
+  ['isURL(self)', "url(self).getScheme() == 'https'"],
+  ['isURL(self)', "url(self).getHost() != ''"],
+  ['isURL(self)', "url(self).getPort() == ''"],
+  ['isURL(self)', 'url(self).getQuery().size() == 0'],
+  ['isQuantity(self)', "quantity(self).isLessThan(quantity('10Gi'))"],
+  ['isQuantity(self)', 'quantity(self).isInteger()'],
+  [
+    "isQuantity(self) && quantity(self).isGreaterThan(quantity('5Gi'))",
+    "quantity(self).isGreaterThan(quantity('9Gi'))",
+  ],
+  ['isSemver(self)', 'semver(self).major() < 2'],
+  ['isSemver(self)', "semver(self).isGreaterThan(semver('1.2.3'))"],
+  ['!format.dns1123Subdomain().validate(self).hasValue()', '!format.dns1123Label().validate(self).hasValue()'],
+  ['!format.uuid().validate(self).hasValue()', "self.startsWith('a')"],
+  ['!format.qualifiedName().validate(self).hasValue()', "self.contains('/')"],
+  ["duration(self) > duration('1s')", "duration(self) < duration('1h')"],
+  ['timestamp(self).getFullYear() > 2000', 'timestamp(self).getFullYear() > 2020'],
+  ["self.matches('^[0-9]+$')", 'int(self) < 100'],
+];
+
+describe('a rule that parses a string', () => {
+  it.each(parsing)('%s does not imply %s, and is implied by both', (old, added) => {
+    const judged = (given: string, rule: string) =>
+      ruleImplies({ rules: [{ rule: given }], schema: TEXT }, { rule }, TEXT).answer;
+    expect(judged(old, added)).toBe('no');
+    expect(judged(`(${old}) && (${added})`, old)).toBe('yes');
+  });
+});
+
 describe('whether a new rule follows', () => {
   it.each(rows)('$reason: $answer', ({ old, added, answer, before = SCHEMA, after = before }) => {
     const rules = old.map((rule) => ({ rule }));

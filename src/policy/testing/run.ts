@@ -85,7 +85,7 @@ export function* policyTestSteps(model: PolicyModel, options: TestRunOptions = {
   const results: TestResult[] = [];
   for (const [index, each] of model.tests.entries()) {
     const test = each as unknown as PolicyTest;
-    results.push(Date.now() < deadline ? runWithin(limit, { test, index, model, set, seen }) : notRun(test, index));
+    results.push(Date.now() < deadline ? run({ test, index, model, set, seen }, limit) : notRun(test, index));
     yield;
   }
   const rules = model.rules.map(({ name, expression }) => ({
@@ -122,19 +122,10 @@ interface TestRun {
   readonly seen: Map<string, { held: boolean; violated: boolean }>;
 }
 
-function runWithin(milliseconds: number | undefined, one: TestRun): TestResult {
-  if (milliseconds === undefined) return run(one, undefined);
-  const deadline = Date.now() + milliseconds;
-  const result = run(one, deadline);
-  if (Date.now() < deadline) return result;
-  // What was evaluated after the limit is an error, which a test may even expect.
-  const late = `took longer than ${milliseconds} ms, and each matching object would too. Make the expressions of the policy cheaper, or the objects of the test smaller`;
-  return { ...result, passed: false, failures: [late] };
-}
-
-function run({ test, index, model, set, seen }: TestRun, deadline: number | undefined): TestResult {
+function run({ test, index, model, set, seen }: TestRun, milliseconds: number | undefined): TestResult {
   const path = `spec.tests[${index}]`;
-  const limits = deadline === undefined ? {} : { deadline };
+  const deadline = Date.now() + (milliseconds ?? Number.POSITIVE_INFINITY);
+  const limits = { deadline };
   const request = requestOf(test);
   const world = worldOf(test, model);
   const mutation = mutate(set, request, world, limits);
@@ -142,6 +133,8 @@ function run({ test, index, model, set, seen }: TestRun, deadline: number | unde
   const decision = decide(set, mutated, world, { passes: true, ...limits });
   note(decision, seen);
   const results = [...mutation.results, ...decision.results];
+  // What was not evaluated by the deadline is an error, which a test may even expect.
+  const isCut = Date.now() >= deadline && results.some(({ result }) => result === 'error');
   const actual: Actual = {
     allowed: !results.some(({ denies }) => denies),
     denials: results.filter(({ denies }) => denies).map(resultText),
@@ -156,6 +149,7 @@ function run({ test, index, model, set, seen }: TestRun, deadline: number | unde
   const notMatched = explanation?.matched === 'no' ? `the policy does not match: ${mismatch(explanation)}` : undefined;
   const isEmpty = test.object === undefined && test.oldObject === undefined;
   const failures = [
+    ...(isCut ? [tooSlow(milliseconds)] : []),
     ...(isEmpty ? ['no object: set object, or oldObject for a DELETE'] : []),
     ...notJudged(decision.results),
     ...(notMatched !== undefined && wantsMatch(test.expect) ? [notMatched] : []),
@@ -168,6 +162,9 @@ function run({ test, index, model, set, seen }: TestRun, deadline: number | unde
   ];
   return { name: test.name, path, passed: failures.length === 0, failures, notes };
 }
+
+const tooSlow = (milliseconds = 0): string =>
+  `took longer than ${milliseconds} ms, and each matching object would too. Make the expressions of the policy cheaper, or the objects of the test smaller`;
 
 const notRun = ({ name }: PolicyTest, index: number): TestResult => ({
   name,

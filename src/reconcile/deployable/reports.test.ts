@@ -297,3 +297,11 @@ describe('a message', () => {
     expect(wait).toBeLessThanOrEqual(most);
   });
 });
+
+test('the error of a broker is stored without control characters', () => {
+  const error = { class: 'permanent' as const, code: 'No\u001b[2JRoom', message: 'full\u202e\nsee the log' };
+  const { status } = applyReport(objectWith(dispatched), reportWith({ phase: 'failed', error }), context) as {
+    status?: DeployableStatus;
+  };
+  expect(status?.lastReport?.error).toEqual({ class: 'permanent', code: 'No [2JRoom', message: 'full \nsee the log' });
+});

@@ -2,7 +2,7 @@
 import type { ReportOutcome, StatusReport } from '../../broker/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../broker/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
-import { plainText } from '../../runtime/internal.ts';
+import { plainLine, plainText } from '../../runtime/internal.ts';
 import { backoff, instantOf, millisecondsOf } from './backoff.ts';
 import type { Deployable, DeployableStatus, LastReport, Settings } from './deployable.ts';
 import { currentReport, describeStatus } from './describe.ts';
@@ -128,7 +128,11 @@ function errorOf({ phase, error }: StatusReport): Pick<LastReport, 'error'> {
   if (phase !== 'failed') return {};
   const { class: kind = 'transient', code = 'Unspecified', message = '' } = error ?? {};
   return {
-    error: { class: kind, code: code.slice(0, 256), ...(message === '' ? {} : { message: message.slice(0, 1024) }) },
+    error: {
+      class: kind,
+      code: plainLine(code).slice(0, 256),
+      ...(message === '' ? {} : { message: plainText(message).slice(0, 1024) }),
+    },
   };
 }
 

@@ -56,6 +56,12 @@ describe('a pass', () => {
     expect([...pass.cells.keys()]).toEqual(['Policy/p', 'ValidatingAdmissionPolicy/p/b']);
   });
 
+  test('stores messages without control characters', () => {
+    const pass = new Pass(1);
+    pass.count(object('a'), [result('fail', { message: 'evil\u001b[2J\u202e', why: 'y' })]);
+    expect(pass.cells.get('Policy/p')?.get('')?.findings[0]?.message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
   test('limits the length of a message', () => {
     const pass = new Pass(1);
     pass.count(object('a'), [result('fail', { message: 'x'.repeat(5_000), why: 'y' })]);

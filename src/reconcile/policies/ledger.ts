@@ -4,6 +4,7 @@
  */
 import { type RuleResult, resultText } from '../../policy/index.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
+import { plainText } from '../../runtime/internal.ts';
 import { policyId } from './view.ts';
 
 /** The outcome as spelled in reports: an audit result is a failure that is not scored. */
@@ -219,7 +220,7 @@ function findingOf(
     rule,
     outcome,
     denies,
-    message: bounded(words.join(': ')),
+    message: bounded(plainText(words.join(': '))),
     severity,
     ...(category === undefined ? {} : { category }),
     ...(field === undefined ? {} : { field }),

@@ -128,8 +128,13 @@ export async function startInstallation(): Promise<Installation> {
     client,
     kubectl,
     helm: (words) => helm.helm(words, plane.kubeconfig),
-    install: (values, ...flags) =>
-      succeeding(['upgrade', '--install', release, chart, '--values', valuesFile(helm, 'installed', values), ...flags]),
+    async install(values, ...flags) {
+      // No Pod runs here, so nobody would answer for the Brokers that Helm creates and deletes.
+      const webhooks = 'validatingwebhookconfigurations,mutatingwebhookconfigurations';
+      await kubectl(['delete', webhooks, 'kidp-admission', '--ignore-not-found']);
+      const file = valuesFile(helm, 'installed', values);
+      return succeeding(['upgrade', '--install', release, chart, '--values', file, ...flags]);
+    },
     uninstall: (...flags) => succeeding(['uninstall', release, ...flags]),
     mount(file, content) {
       helm.write({ [`etc/${file}`]: content });

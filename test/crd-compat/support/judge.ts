@@ -61,7 +61,8 @@ export function prepare(given: Case): Prepared {
       later: objects.map((object, index) =>
         index < given.objects.length
           ? given.later === true || (Array.isArray(given.later) && given.later[index] === true)
-          : isLater(shown[index - given.objects.length]?.kind) || !isValid(object, given.before),
+          : isLater(shown[index - given.objects.length]?.kind) ||
+            !isValid(object, given.before, shown[index - given.objects.length]?.witness.update),
       ),
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
       objects: objects.map((object, index) => {
@@ -79,15 +80,23 @@ export function prepare(given: Case): Prepared {
 const isLater = (kind: Change['kind'] | undefined): boolean =>
   kind === 'field-not-stored' || kind === 'field-not-round-tripped' || kind === 'value-not-round-tripped';
 
-/** Whether a definition serves the version of an object, has all of its fields and accepts it. */
-export function isValid(object: Json, definition: Json): boolean {
+/** Whether a definition serves the version of an object and accepts it as it is, and the update of it. */
+export function isValid(object: Json, definition: Json, update?: Json): boolean {
   const version = read(definition).spec.versions.find(
     ({ name, served }) => served && String(object.apiVersion).endsWith(`/${name}`),
   );
   const schema = version?.schema?.openAPIV3Schema;
-  if (version === undefined || schema === undefined) return false;
-  const { value, pruned } = prune(object, schema);
-  return pruned.length === 0 && validator(schema).validate(applyDefaults(value, schema)).length === 0;
+  if (schema === undefined) return false;
+  const [from, to] = [object, update ?? object].map((each) => applyDefaults(prune(each, schema).value, schema));
+  const { validate } = validator(schema);
+  return holds(from, object) && validate(from).length === 0 && validate(to, from).length === 0;
+}
+
+/** Whether nothing of an object was pruned or replaced. */
+function holds(read: unknown, written: unknown): boolean {
+  if (typeof read !== 'object' || typeof written !== 'object' || read === null || written === null)
+    return read === written;
+  return Object.entries(written).every(([key, value]) => holds((read as Json)[key], value));
 }
 
 /** The path of a request that can be made without an object; those that change something are not made. */

@@ -249,8 +249,8 @@ class Stage {
     const again = isThere && version !== undefined ? await this.#applyThrough(object, version) : undefined;
     const seen = await this.#lookIn(object, created, update);
     if (version === undefined || seen.notValid !== undefined || seen.unread !== undefined) return seen;
-    const passed = await this.#pass(object, version, update, isThere ? created.edits : await this.#editsLater(object));
     const { status, text } = again ?? (await this.#applyThrough(object, version));
+    const passed = await this.#pass(object, version, update, isThere ? created.edits : await this.#editsLater(object));
     return { ...seen, passed: { ...passed, ...(status < 300 ? {} : { refused: text }) } };
   }
 

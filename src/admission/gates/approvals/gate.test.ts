@@ -32,6 +32,24 @@ describe('the stamp', () => {
       spec: { subject, requester: 'ada' },
     },
     {
+      reason: 'who asks is stored without control characters, and is nobody else without them',
+      request: requestOf('ada\u202e', approvalWith({ requester: 'ada' })),
+      spec: { subject, requester: 'ada\\u202e' },
+    },
+    {
+      reason: 'so is who decides',
+      request: requestOf(
+        'li\u001b[2Jnus',
+        approvalWith({ decisions: [{ decision: 'Reject', by: 'ada', at: '1999-01-01T00:00:00Z' }] }),
+        approvalWith({ decisions: [] }),
+      ),
+      spec: {
+        subject,
+        requester: 'ada',
+        decisions: [{ decision: 'Reject', by: 'li\\u001b[2Jnus', at: '2026-01-31T12:00:00Z' }],
+      },
+    },
+    {
       reason: 'who claims to be somebody else is not',
       request: requestOf('ada', approvalWith({ requester: 'grace' })),
       spec: { subject, requester: 'ada' },

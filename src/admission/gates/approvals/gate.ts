@@ -8,6 +8,7 @@
 import { type Approval, approval, approvalLevel, GROUP, operatorDeployment } from '../../../api/index.ts';
 import type { AskAuthorizer, JsonPatchOperation } from '../../../policy/index.ts';
 import { sameJson } from '../../../policy/internal.ts';
+import { plainName } from '../../../runtime/internal.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../../review/decode.ts';
 import { type Findings, nothing, type Violation } from '../../review/findings.ts';
 import { denyAccess } from '../access.ts';
@@ -32,7 +33,8 @@ const decisionsOf = (object: Json | undefined): readonly unknown[] => {
   return Array.isArray(decisions) ? decisions : [];
 };
 
-const userOf = ({ userInfo }: AdmissionRequest): string => userInfo?.username ?? '';
+/** The name as it is stored and compared. */
+const userOf = ({ userInfo }: AdmissionRequest): string => plainName(userInfo?.username ?? '');
 
 /** A recent timestamp is not renewed: an API server may call again with an object that was already stamped. */
 const freshMilliseconds = 60_000;

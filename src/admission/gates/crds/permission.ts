@@ -2,10 +2,13 @@
  * Finds the permission for a breaking change: an Approval of exactly this change or, outside of production, an
  * annotation that names exactly this change, set by a user with the required verb. Neither applies to the next change.
  */
+
 import { type Approval, approval, approvalOutcome, GROUP } from '../../../api/index.ts';
 import type { AskAuthorizer } from '../../../policy/index.ts';
 import { type Client, eachObject } from '../../../runtime/index.ts';
+import { plainName } from '../../../runtime/internal.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
+import { lookupFailure } from '../lookup-failure.ts';
 import { annotationOf, definitionGroup, definitionKind, definitionPlural } from './definition.ts';
 import { lastStored } from './previous-revision.ts';
 
@@ -78,7 +81,7 @@ async function byApproval({ request, client, name, uid, digest, signal }: Permis
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    notes.push(`Approvals could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    notes.push(`Approvals could not be read: ${lookupFailure(error)}`);
   }
   // A rejected request must not be approved by another user who does not know of the rejection.
   return { by: rejected ? undefined : by, notes };
@@ -106,7 +109,7 @@ async function byAnnotation(question: PermissionQuestion): Promise<Permission> {
       labelSelector: '',
     },
   ]);
-  const user = request.userInfo?.username ?? '';
+  const user = plainName(request.userInfo?.username ?? '');
   if (answer?.allowed === true) return { by: `the annotation ${ALLOW_BREAKING} of ${user}`, notes: [] };
   const why = answer?.error === undefined ? '' : ` (${answer.error})`;
   return no(`user "${user}" does not hold the verb ${allowBreakingVerb} on ${definitionPlural} "${name}"${why}`);

@@ -87,5 +87,9 @@ test('another connection failure is reported together with the progress', async 
         ? client.request(asked)
         : Promise.reject(new ConnectionError({ doing: 'GET', failure: 'reset', message: 'gone', hint: 'Try again' })),
   } as unknown as Client;
-  expect(await read(failing)).toMatchObject({ checked: 10, total: 100, incomplete: 'GET: gone. Try again' });
+  expect(await read(failing)).toMatchObject({
+    checked: 10,
+    total: 100,
+    incomplete: 'the API server did not answer (reset)',
+  });
 });

@@ -3,10 +3,12 @@
  * Each page is released before the next one is requested. The result states how many were checked. The size of a page
  * is bounded, whatever the size of the objects.
  */
+
 import type { AskAuthorizer } from '../../../policy/index.ts';
 import { type Client, ConnectionError, type Resource } from '../../../runtime/index.ts';
 import { resourcePath } from '../../../runtime/internal.ts';
 import type { Json } from '../../review/decode.ts';
+import { lookupFailure } from '../lookup-failure.ts';
 import type { StoredCount } from './comparison.ts';
 import type { Comparer } from './comparison-pool.ts';
 import { isEstablished, liveDefinition, resourceOf } from './definition.ts';
@@ -83,7 +85,7 @@ export async function readStored({ client, name, comparer, signal }: StoredQuest
     }
   } catch (error) {
     if (signal.aborted) return stop('the time limit was reached');
-    return stop(error instanceof Error ? error.message : String(error));
+    return stop(lookupFailure(error));
   }
 }
 
@@ -140,7 +142,7 @@ export async function countStored({
     return { total: (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0), first: key };
   } catch (error) {
     if (signal.aborted) return { unknown: 'the time limit was reached' };
-    return { unknown: error instanceof Error ? error.message : String(error) };
+    return { unknown: lookupFailure(error) };
   }
 }
 

@@ -88,10 +88,15 @@ function foreign(request: AdmissionRequest, { team: own, users = [] }: HostFacts
   }
   const rival = users.find((user) => clashes(request, path, user));
   if (rival !== undefined) {
+    // Who asks for the host of another team must not learn what that team runs.
+    const user =
+      rival.namespace === request.namespace
+        ? `Service ${rival.namespace}/${rival.name} (path ${rival.path})`
+        : 'a Service in another namespace';
     violations.push({
       ...of,
       code: 'HostTaken',
-      message: `${host} with the path ${path} is already used by Service ${rival.namespace}/${rival.name} (path ${rival.path})`,
+      message: `${host} with the path ${path} is already used by ${user}`,
       next: 'Use another host, or another path in the same namespace',
     });
   }

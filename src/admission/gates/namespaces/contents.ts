@@ -2,8 +2,10 @@
  * Lists the platform objects in a Namespace, kind by kind, as far as needed to know whether some are not yet being
  * deleted. The API server is queried, because a cache might not have the newest objects.
  */
+
 import { application, deployableKinds, type Kind } from '../../../api/index.ts';
 import { type Client, isNotFound } from '../../../runtime/index.ts';
+import { lookupFailure } from '../lookup-failure.ts';
 
 export type Reader = Pick<Client, 'list'>;
 
@@ -68,5 +70,5 @@ async function heldOf(
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'the time limit was reached';
-  return error instanceof Error ? error.message : String(error);
+  return lookupFailure(error);
 }

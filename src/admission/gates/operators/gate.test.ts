@@ -126,7 +126,11 @@ describe('a rollout that is created', () => {
       operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
       spec: { valuesSecret: 'values' },
     },
-    { reason: 'waits where we cannot look', error: new Error('away'), warned: 'could not be checked (away)' },
+    {
+      reason: 'waits where we cannot look',
+      error: new Error('away'),
+      warned: 'could not be checked (the lookup failed)',
+    },
     {
       reason: 'needs a version that there is',
       spec: { version: 'v9.0.0' },

@@ -3,6 +3,7 @@
  * breaking definitions where no Approval is required. Unknown facts are admitted with a warning, and Planning waits for
  * them. A rollback requires the verb `rollback`.
  */
+
 import {
   type Cluster,
   cluster,
@@ -23,6 +24,7 @@ import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../..
 import { type Findings, nothing } from '../../review/findings.ts';
 import { denyAccess } from '../access.ts';
 import type { AsyncGate } from '../gate.ts';
+import { lookupFailure } from '../lookup-failure.ts';
 import { contradictionsIn, contradictionsInOperator } from './contradictions.ts';
 import { checkDefinitions } from './definitions.ts';
 import { denying, mostNamed, warning } from './messages.ts';
@@ -95,7 +97,7 @@ async function knownOf(
 
 const unknown = (error: Error): Findings => ({
   ...nothing,
-  warnings: [warning(`the rollout could not be checked (${error.message}); it waits in Planning`)],
+  warnings: [warning(`the rollout could not be checked (${lookupFailure(error)}); it waits in Planning`)],
 });
 
 function checkKnown(

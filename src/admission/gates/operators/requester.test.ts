@@ -23,6 +23,11 @@ const codes = (request: AdmissionRequest) =>
 describe('who asked for a rollout', () => {
   test.each([
     { reason: 'is who creates it', request: requestOf('ada', { metadata: { name: 'one' } }), by: 'ada' },
+    {
+      reason: 'is stored without control characters, and is nobody else without them',
+      request: requestOf('ada\u200b\nroot', saying('ada')),
+      by: 'ada\\u200b\\u000aroot',
+    },
     { reason: 'is nobody that the manifest makes up', request: requestOf('ada', saying('grace')), by: 'ada' },
     {
       reason: 'stands beside what else is written there',

@@ -3,6 +3,7 @@
  * says. It never changes. The rule that requesters cannot approve their own rollouts depends on it.
  */
 import { GROUP, operatorDeployment, REQUESTED_BY_ANNOTATION } from '../../../api/index.ts';
+import { plainName } from '../../../runtime/internal.ts';
 import { type AdmissionRequest, isObject, type Json } from '../../review/decode.ts';
 import { nothing } from '../../review/findings.ts';
 import type { Gate, PlatformMutation } from '../gate.ts';
@@ -18,7 +19,7 @@ const annotationsOf = (object: Json | undefined): Json =>
 
 /** Returns the required value: the creator on CREATE, the stored value afterwards. */
 const requesterOf = ({ operation, oldObject, userInfo }: AdmissionRequest): string | undefined => {
-  if (operation === 'CREATE') return userInfo?.username ?? '';
+  if (operation === 'CREATE') return plainName(userInfo?.username ?? '');
   const said = annotationsOf(oldObject)[REQUESTED_BY_ANNOTATION];
   return typeof said === 'string' ? said : undefined;
 };

@@ -1,5 +1,6 @@
 /** Formats a report as a pull-request comment: the verdict, a table of the changes, and an example and advice for each. */
 import { type Change, type ChangeClass, worst } from '../../../crd-compat/index.ts';
+import { plainLine } from '../../../runtime/internal.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
@@ -75,7 +76,7 @@ function details(change: Change, { before, after }: Compared): string {
   const where = lines.at.line === undefined ? lines.at.file : `${lines.at.file}:${lines.at.line}`;
   return [
     '<details>',
-    `<summary>${html(`${change.path}, ${change.kind}`)} (${html(where)})</summary>`,
+    `<summary>${html(plainLine(`${change.path}, ${change.kind} (${where})`))}</summary>`,
     '',
     ...(difference.length === 0 ? [] : fenced('diff', difference.join('\n'))),
     ...(decision === '' ? [] : [`**Decided:** ${text(decision)}`, '']),

@@ -1,5 +1,6 @@
 /** Formats a report as text: every change with the changed lines, the affected objects or clients, and the advice. */
 import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
+import { plainLine } from '../../../runtime/internal.ts';
 import { coloured, count, type Paint, plain } from '../../check/output/text.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { type ChangedLine, changedLines } from '../places.ts';
@@ -36,7 +37,7 @@ const colours = { breaking: 'red', risky: 'yellow', safe: 'green' } as const;
 function definitionLines(compared: Compared, { quiet, failOn }: CrdReport, paint: Paint): string[] {
   const verdict = classOf(compared);
   if (quiet && verdict !== 'breaking' && verdict !== failOn) return [];
-  const head = `${paint('bold', nameInWords(compared))}: ${painted(verdict, paint)} (${tally(compared.verdict.changes)})`;
+  const head = `${paint('bold', plainLine(nameInWords(compared)))}: ${painted(verdict, paint)} (${tally(compared.verdict.changes)})`;
   const serious = (['breaking', 'risky'] as const).flatMap((each) => ofClass(compared, each));
   return [
     head,
@@ -54,7 +55,7 @@ const painted = (verdict: ChangeClass, paint: Paint): string => paint(colours[ve
 
 function objectLines({ objects }: Compared): string[] {
   if (objects === undefined) return [];
-  const [head = '', ...named] = objectsInWords(objects);
+  const [head = '', ...named] = objectsInWords(objects).map(plainLine);
   return [`  ${head}`, ...named.map((line) => `    ${line}`)];
 }
 
@@ -64,21 +65,21 @@ function changeLines(change: Change, { before, after }: Compared, paint: Paint):
   const decision = decisionInWords(change);
   const effect = `stored objects: ${storedObjects}; manifests: ${manifests}${decision === '' ? '' : `; ${decision}`}`;
   return [
-    `  ${painted(change.class, paint)} ${paint('bold', placeInWords(change))}, ${change.kind}: ${change.message}`,
+    `  ${painted(change.class, paint)} ${paint('bold', plainLine(placeInWords(change)))}, ${change.kind}: ${plainLine(change.message)}`,
     ...(lines.before === undefined ? [] : [paint('red', `    - ${lineInWords(lines.before)}`)]),
     ...(lines.after === undefined ? [] : [paint('green', `    + ${lineInWords(lines.after)}`)]),
     `    ${paint('grey', effect)}`,
-    ...(hits === '' ? [] : [`    hits: ${hits}`]),
-    ...(advice === '' ? [] : [`    instead: ${advice}`]),
+    ...(hits === '' ? [] : [`    hits: ${plainLine(hits)}`]),
+    ...(advice === '' ? [] : [`    instead: ${plainLine(advice)}`]),
     ...(witness === undefined ? [] : shownBy(witness)),
   ];
 }
 
 const lineInWords = ({ file, line, column, text }: ChangedLine): string =>
-  `${file}:${line}:${column}: ${cutLine(text)}`;
+  `${plainLine(file)}:${line}:${column}: ${cutLine(text)}`;
 
 const shownBy = (witness: Witness): string[] => [
-  `    shown by: ${witnessInWords(witness)}`,
+  `    shown by: ${plainLine(witnessInWords(witness))}`,
   ...witnessLines(witness, MOST_LINES).map((line) => `      ${line}`),
 ];
 
@@ -88,7 +89,10 @@ function safeLines(compared: Compared, paint: Paint): string[] {
   const described = safe.filter(({ kind }) => kind === 'description-changed').length;
   const lines = safe
     .filter(({ kind }) => kind !== 'description-changed')
-    .map((change) => `  ${painted('safe', paint)} ${placeInWords(change)}, ${change.kind}: ${cutLine(change.message)}`);
+    .map(
+      (change) =>
+        `  ${painted('safe', paint)} ${plainLine(placeInWords(change))}, ${change.kind}: ${cutLine(change.message)}`,
+    );
   if (described > 0) lines.push(`  ${painted('safe', paint)} the description of ${count(described, 'field')} changed`);
   return lines;
 }

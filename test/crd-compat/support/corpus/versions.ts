@@ -99,8 +99,10 @@ const rows: readonly Row[] = [
     reason: 'the items are pruned, since an object has none, and the rest is refused',
   }),
   sortsFirst('an integer is an int-or-string', [count, { 'x-kubernetes-int-or-string': true }], [1], {
-    ...risky,
-    reason: 'every value stays valid; clients might not expect a string',
+    stored: 'risky',
+    manifests: ['risky', 'breaking'],
+    kind: 'value-not-round-tripped',
+    reason: 'every old value stays valid, but clients of the old version read strings, and cannot apply them',
   }),
   sortsFirst('an int-or-string is an integer', [{ 'x-kubernetes-int-or-string': true }, count], ['50%', 1], retypes),
   sortsFirst(
@@ -124,8 +126,10 @@ const rows: readonly Row[] = [
     ],
     ['a'],
     {
-      ...safe,
-      reason: 'every value is kept and accepted',
+      stored: 'safe',
+      manifests: 'risky',
+      kind: 'value-not-round-tripped',
+      reason: 'every old value is kept and accepted, but clients of the old version cannot apply the new one',
     },
   ),
   sortsFirst(

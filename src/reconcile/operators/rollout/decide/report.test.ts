@@ -87,6 +87,16 @@ describe('a status with very many clusters', () => {
     expect(Buffer.byteLength(JSON.stringify(object))).toBeLessThan(1_250_000);
   });
 
+  test('holds no control characters of charts and clusters, in messages and in the history', () => {
+    const object = largest('Rolling', 2, 'w');
+    const failure = { temporary: false, message: 'evil\u001b[2J\u202e' };
+    const failed = (each: Rollout) =>
+      stepFailed(each, each.status?.clusters?.[0]?.name ?? '', attempt, failure, now, 60_000);
+    const { status } = nextStep(object, facts, now, failed);
+    expect(JSON.stringify(status)).toContain('evil');
+    expect(JSON.stringify(status)).not.toMatch(/\\u001b|\\u202e|\u202e/);
+  });
+
   test('with few clusters each message uses the available space', () => {
     const object = largest('Rolling', 3, 'w');
     const step = nextStep(object, facts, now + 3_600_000, (each) =>

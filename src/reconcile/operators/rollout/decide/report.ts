@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../../../runtime/index.ts';
+import { plainText } from '../../../../runtime/internal.ts';
 import {
   type ClusterStatus,
   isFinished,
@@ -66,8 +67,9 @@ function withMessage<T extends { readonly message?: string }>(value: T, max: num
   return short === message ? value : { ...value, message: short };
 }
 
-/** Shortens a text to a number of bytes, not characters. */
-function shortened(message: string, max: number): string {
+/** Cleans a text, which may come from a chart or a cluster, and shortens it to a number of bytes, not characters. */
+function shortened(text: string, max: number): string {
+  const message = plainText(text);
   if (Buffer.byteLength(message) <= max) return message;
   const sign = '…';
   const cut = Buffer.from(message).subarray(0, max - Buffer.byteLength(sign));
