@@ -20,7 +20,7 @@ export function krewManifest(version: string, homepage: string, archives: readon
       spec: {
         version: `v${version}`,
         homepage,
-        shortDescription: 'Evaluate manifests and CRD changes against policies',
+        shortDescription: 'Check manifests and CRD changes against policies',
         description:
           'Evaluates manifests against policies offline, exactly as admission would, compares CRD versions, and shows rollouts, costs and dependencies of a cluster that runs kidp.\n',
         caveats: 'On macOS it needs Node 22.19 or newer.\n',
