@@ -73,6 +73,8 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
       chunks.push(chunk);
       if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
       else if (!share.grow(length)) {
+        // At once: otherwise the bodies that arrive with it are refused too, until none is left.
+        share.release();
         settle(() => reject(noRoom()));
         discardRest(request);
       }
