@@ -8,15 +8,13 @@ const root = join(import.meta.dirname, '..', '..');
 
 export function makeClone(): string {
   const clone = mkdtempSync(join(tmpdir(), 'kidp-clone-'));
-  for (const folder of ['scripts', 'src/cli']) mkdirSync(join(clone, folder), { recursive: true });
+  mkdirSync(join(clone, 'scripts'));
   const scripts = readdirSync(join(root, 'scripts')).filter((name) => name.endsWith('.mjs'));
   for (const file of [
     'package.json',
     'package-lock.json',
     '.npmrc',
     'bin',
-    // It marks a work tree.
-    'src/cli/main.ts',
     ...scripts.map((name) => `scripts/${name}`),
   ])
     cpSync(join(root, file), join(clone, file), { recursive: true });
