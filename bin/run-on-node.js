@@ -7,8 +7,9 @@ import { constants } from 'node:os';
  * it twice and ignores the second one (src/cli/common/stop.ts). If this process is killed, the program sees its IPC channel close.
  */
 export function runOnNode(node, args, onError) {
-  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  // Before the start: a signal that arrives right after it would end this process, and not reach the program.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   child.on('error', onError);
   child.on('close', (code, signal) => {
     // The exit code that a shell reports for a signal.

@@ -46,6 +46,17 @@ describe('discovery', () => {
     expect(mapping.byKind('', 'PodExecOptions')).toBeUndefined();
   });
 
+  test('leaves out a group that was removed while it was asked for', async () => {
+    let asked = 0;
+    const removing = {
+      request: async ({ path }: { path: string }) => {
+        if (path === '/apis' && ++asked > 1) return { status: 200, headers: {}, warnings: [], text: '{"groups":[]}' };
+        return client.request({ method: 'GET', path });
+      },
+    } as unknown as Client;
+    expect((await discover(removing)).failed).toEqual([]);
+  });
+
   test.each([
     { reason: 'the preferred version where none is named', version: undefined, expected: 'v2' },
     { reason: 'the version that is named', version: 'v1', expected: 'v1' },

@@ -26,6 +26,12 @@ export interface ResourceMapping {
   byPlural(group: string, plural: string, version?: string): ServedResource | undefined;
 }
 
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly preferred: boolean;
+}
+
 interface GroupList {
   groups?: { name: string; versions?: { version: string }[]; preferredVersion?: { version: string } }[];
 }
@@ -37,22 +43,34 @@ interface ResourceList {
 /** `discover` lists all resources, with one request per group version. It rejects if the list of groups cannot be read. */
 export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
   const groups = await groupVersionsOf(client, options);
-  const failed: string[] = [];
+  const failed: GroupVersion[] = [];
   const found = await Promise.all(
-    groups.map(async ({ group, version, preferred }) => {
-      const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+    groups.map(async (each) => {
+      const path = each.group === '' ? `/api/${each.version}` : `/apis/${each.group}/${each.version}`;
       try {
-        const list = await read<ResourceList>(client, path, options);
-        return servedBy(list, { group, version, preferred });
+        return servedBy(await read<ResourceList>(client, path, options), each);
       } catch (error) {
         if (options.signal?.aborted === true) throw error;
-        failed.push(group === '' ? version : `${group}/${version}`);
+        failed.push(each);
         return [];
       }
     }),
   );
-  return { resources: found.flat(), failed };
+  return { resources: found.flat(), failed: await stillListed(failed, client, options) };
 }
+
+/** Leaves out the group versions that were removed in between, such as that of a deleted CRD. */
+async function stillListed(
+  failed: readonly GroupVersion[],
+  client: Client,
+  options: { signal?: AbortSignal },
+): Promise<string[]> {
+  if (failed.length === 0) return [];
+  const names = new Set((await groupVersionsOf(client, options)).map(nameOf));
+  return failed.map(nameOf).filter((each) => names.has(each));
+}
+
+const nameOf = ({ group, version }: GroupVersion): string => (group === '' ? version : `${group}/${version}`);
 
 export function resourceMapping(resources: readonly ServedResource[]): ResourceMapping {
   const kinds = new Map<string, ServedResource>();
@@ -129,7 +147,7 @@ function priorityOf(version: string): readonly number[] {
   return [stability, Number(match[1]), Number(match[3] ?? 0)];
 }
 
-async function groupVersionsOf(client: Client, options: { signal?: AbortSignal }) {
+async function groupVersionsOf(client: Client, options: { signal?: AbortSignal }): Promise<GroupVersion[]> {
   const [core, named] = await Promise.all([
     read<{ versions?: string[] }>(client, '/api', options),
     read<GroupList>(client, '/apis', options),
@@ -142,10 +160,7 @@ async function groupVersionsOf(client: Client, options: { signal?: AbortSignal }
   ];
 }
 
-function servedBy(
-  { resources = [] }: ResourceList,
-  at: { group: string; version: string; preferred: boolean },
-): ServedResource[] {
+function servedBy({ resources = [] }: ResourceList, at: GroupVersion): ServedResource[] {
   const subresources = new Map<string, string[]>();
   for (const { name } of resources) {
     const [plural = '', ...rest] = name.split('/');
