@@ -46,15 +46,25 @@ describe('discovery', () => {
     expect(mapping.byKind('', 'PodExecOptions')).toBeUndefined();
   });
 
-  test('leaves out a group that was removed while it was asked for', async () => {
+  test.each([
+    { reason: 'leaves out a group that was removed meanwhile', path: '/apis', later: { groups: [] }, kinds: [] },
+    {
+      reason: 'asks again for a group that does not answer yet',
+      path: '/apis/metrics.k8s.io/v1',
+      later: { resources: [{ name: 'nodes', kind: 'NodeMetrics', namespaced: false, verbs: ['get'] }] },
+      kinds: ['NodeMetrics'],
+    },
+  ])('$reason', async ({ path: changed, later, kinds }) => {
     let asked = 0;
-    const removing = {
-      request: async ({ path }: { path: string }) => {
-        if (path === '/apis' && ++asked > 1) return { status: 200, headers: {}, warnings: [], text: '{"groups":[]}' };
-        return client.request({ method: 'GET', path });
-      },
+    const changing = {
+      request: async ({ path }: { path: string }) =>
+        path === changed && ++asked > 1
+          ? { status: 200, headers: {}, warnings: [], text: JSON.stringify(later) }
+          : client.request({ method: 'GET', path }),
     } as unknown as Client;
-    expect((await discover(removing)).failed).toEqual([]);
+    const { resources, failed } = await discover(changing);
+    expect(failed).toEqual([]);
+    expect(resources.filter(({ group }) => group === 'metrics.k8s.io').map(({ kind }) => kind)).toEqual(kinds);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 /** Discovery: the kinds that an API server serves, with their plurals. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resource } from '../objects/object.ts';
 import type { Client } from './client.ts';
 
@@ -40,9 +41,25 @@ interface ResourceList {
   resources?: { name: string; kind: string; namespaced?: boolean; verbs?: string[] }[];
 }
 
+/** Group versions that come or go meanwhile are listed before, or after, they answer. */
+const retryMilliseconds = [100, 400];
+
 /** `discover` lists all resources, with one request per group version. It rejects if the list of groups cannot be read. */
 export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
-  const groups = await groupVersionsOf(client, options);
+  let { resources, failed } = await resourcesOf(await groupVersionsOf(client, options), client, options);
+  for (const milliseconds of retryMilliseconds) {
+    if (failed.length === 0) break;
+    await sleep(milliseconds, undefined, options);
+    const names = new Set(failed.map(nameOf));
+    const left = (await groupVersionsOf(client, options)).filter((each) => names.has(nameOf(each)));
+    const more = await resourcesOf(left, client, options);
+    resources = [...resources, ...more.resources];
+    failed = more.failed;
+  }
+  return { resources, failed: failed.map(nameOf) };
+}
+
+async function resourcesOf(groups: readonly GroupVersion[], client: Client, options: { signal?: AbortSignal }) {
   const failed: GroupVersion[] = [];
   const found = await Promise.all(
     groups.map(async (each) => {
@@ -56,18 +73,7 @@ export async function discover(client: Client, options: { signal?: AbortSignal }
       }
     }),
   );
-  return { resources: found.flat(), failed: await stillListed(failed, client, options) };
-}
-
-/** Leaves out the group versions that were removed in between, such as that of a deleted CRD. */
-async function stillListed(
-  failed: readonly GroupVersion[],
-  client: Client,
-  options: { signal?: AbortSignal },
-): Promise<string[]> {
-  if (failed.length === 0) return [];
-  const names = new Set((await groupVersionsOf(client, options)).map(nameOf));
-  return failed.map(nameOf).filter((each) => names.has(each));
+  return { resources: found.flat(), failed };
 }
 
 const nameOf = ({ group, version }: GroupVersion): string => (group === '' ? version : `${group}/${version}`);
