@@ -42,7 +42,7 @@ interface ResourceList {
 }
 
 /** Group versions that come or go meanwhile are listed before, or after, they answer. */
-const retryMilliseconds = [100, 400];
+const retryMilliseconds = [100, 300, 1_000];
 
 /** `discover` lists all resources, with one request per group version. It rejects if the list of groups cannot be read. */
 export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
