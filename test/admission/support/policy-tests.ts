@@ -316,7 +316,9 @@ export function policyTests(running: () => Platform): void {
         await client.create(namespaces, namespace('strict-first'));
         await eventually(
           async () =>
-            (await refusal(client, configMaps, configMap('a', {}, { namespace: 'strict-first' }))).includes('strict'),
+            (await refusal(client, configMaps, configMap('a', {}, { namespace: 'strict-first' }))).includes(
+              'policy strict',
+            ),
           patient,
         );
         for (let index = 0; index < 10; index += 1) {
