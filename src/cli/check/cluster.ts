@@ -37,7 +37,7 @@ export async function withCluster<Answer>(
   task: (cluster: Cluster) => Promise<Answer>,
 ): Promise<Answer> {
   return withClient(kubeconfig === undefined ? {} : { file: kubeconfig }, async (client) => {
-    const { resources, failed } = await discover(client);
+    const { resources, failed } = await discover(client, { retries: true });
     return task(new LiveCluster(client, resourceMapping(resources), failed));
   });
 }

@@ -62,7 +62,7 @@ describe('discovery', () => {
           ? { status: 200, headers: {}, warnings: [], text: JSON.stringify(later) }
           : client.request({ method: 'GET', path }),
     } as unknown as Client;
-    const { resources, failed } = await discover(changing);
+    const { resources, failed } = await discover(changing, { retries: true });
     expect(failed).toEqual([]);
     expect(resources.filter(({ group }) => group === 'metrics.k8s.io').map(({ kind }) => kind)).toEqual(kinds);
   });

@@ -44,10 +44,19 @@ interface ResourceList {
 /** Group versions that come or go meanwhile are listed before, or after, they answer. */
 const retryMilliseconds = [100, 300, 1_000];
 
+interface DiscoverOptions {
+  readonly signal?: AbortSignal;
+  /** Asks again for group versions that do not answer. A caller that discovers again anyway does not wait for them. */
+  readonly retries?: boolean;
+}
+
 /** `discover` lists all resources, with one request per group version. It rejects if the list of groups cannot be read. */
-export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
+export async function discover(
+  client: Client,
+  { retries = false, ...options }: DiscoverOptions = {},
+): Promise<Discovery> {
   let { resources, failed } = await resourcesOf(await groupVersionsOf(client, options), client, options);
-  for (const milliseconds of retryMilliseconds) {
+  for (const milliseconds of retries ? retryMilliseconds : []) {
     if (failed.length === 0) break;
     await sleep(milliseconds, undefined, options);
     const names = new Set(failed.map(nameOf));
